@@ -1,0 +1,10 @@
+# Instruction-set flags by file suffix; such files include only layouts, intrinsics and their table.
+function(takt_isa_flags suffix)
+    file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/cpu/kernels/*_${suffix}.cpp)
+    if(files AND TARGET takt_cpu)
+        set_source_files_properties(${files} TARGET_DIRECTORY takt_cpu PROPERTIES COMPILE_OPTIONS "${ARGN}")
+    endif()
+endfunction()
+takt_isa_flags(avx2 -mavx2 -mfma -mf16c)
+takt_isa_flags(avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c -mavx2)
+takt_isa_flags(avx512_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mavx2)

@@ -1,0 +1,32 @@
+# One object library per folder. A layer sees its own headers and those of the layers it names, nothing else: each
+# folder is reached through a folder of links, so a forbidden #include does not compile.
+set(TAKT_LAYER_LINKS ${CMAKE_BINARY_DIR}/layers)
+
+# takt_layer(NAME DIR folder USES layer… [PRIVATE_LIBS target…]): every .cpp of the folder.
+function(takt_layer name)
+    cmake_parse_arguments(ARG "RECURSE" "DIR;PREFIX" "USES;LIBS" ${ARGN})
+    set(links ${TAKT_LAYER_LINKS}/${name})
+    get_filename_component(parent ${links}/${ARG_PREFIX} DIRECTORY)
+    file(MAKE_DIRECTORY ${parent})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${ARG_DIR} ${links}/${ARG_PREFIX} SYMBOLIC)
+    add_library(takt_${name}_headers INTERFACE)
+    target_include_directories(takt_${name}_headers INTERFACE ${links})
+    foreach(used IN LISTS ARG_USES)
+        target_link_libraries(takt_${name}_headers INTERFACE takt_${used}_headers)
+    endforeach()
+    if(ARG_RECURSE)
+        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${ARG_DIR}/*.cpp)
+    else()
+        file(GLOB sources CONFIGURE_DEPENDS ${ARG_DIR}/*.cpp)
+    endif()
+    if(NOT CMAKE_SYSTEM_NAME STREQUAL "Windows")
+        list(FILTER sources EXCLUDE REGEX "_windows\\.cpp$")
+    endif()
+    if(sources)
+        add_library(takt_${name} OBJECT ${sources})
+        target_link_libraries(takt_${name} PUBLIC takt_${name}_headers PRIVATE takt_flags fmt::fmt-header-only ${ARG_LIBS})
+        set_target_properties(takt_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON
+                              CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
+        set_property(GLOBAL APPEND PROPERTY TAKT_LAYERS takt_${name})
+    endif()
+endfunction()

@@ -1,0 +1,50 @@
+// Workers owned by the runtime. One job at a time; its tasks are taken from a shared counter, so a slow core never gates the rest.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <type_traits>
+
+namespace takt {
+
+// A borrowed callable: two words, no allocation, valid for the length of one call.
+template <typename Signature>
+class FunctionRef;
+template <typename R, typename... Args>
+class FunctionRef<R(Args...)> {
+public:
+    template <typename F>
+        requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+    FunctionRef(F&& f)  // NOLINT(google-explicit-constructor)
+        : object_(const_cast<void*>(static_cast<const void*>(&f))),
+          call_([](void* object, Args... args) -> R { return (*static_cast<std::remove_reference_t<F>*>(object))(args...); }) {}
+    R operator()(Args... args) const { return call_(object_, args...); }
+
+private:
+    void* object_;
+    R (*call_)(void*, Args...);
+};
+
+class ThreadPool {
+public:
+    // n_threads counts the calling thread: n_threads - 1 workers are started. 0 means default_threads().
+    explicit ThreadPool(uint32_t n_threads);
+    ~ThreadPool();
+    ThreadPool(const ThreadPool&) = delete;
+    ThreadPool& operator=(const ThreadPool&) = delete;
+
+    uint32_t n_threads() const;
+
+    // Calls body(task, worker) for every task in [0, n_tasks), on the caller and the workers; returns when all are done.
+    // worker < n_threads() and tells scratch buffers apart. One caller at a time; body must not throw.
+    void run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body);
+
+    // Physical cores within this process's affinity mask and cgroup quota, at least 1.
+    static uint32_t default_threads();
+
+private:
+    struct Impl;
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace takt

@@ -1,0 +1,38 @@
+// The model file's own Jinja template: roles to prompt text. An unsupported construct is an error with line and column.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/status.h"
+
+namespace takt {
+
+struct ChatTemplateLimits {
+    uint64_t max_steps = 2'000'000;          // evaluated nodes
+    uint32_t max_depth = 200;                // nesting of expressions, blocks, macro calls
+    uint64_t max_output_bytes = 16u << 20;
+    uint64_t max_template_bytes = 1u << 20;
+};
+
+class ChatTemplate {
+public:
+    // Parses; unknown filters, tests and statements are refused here, by name, line and column.
+    static Result<std::shared_ptr<const ChatTemplate>> parse(std::string_view source, const ChatTemplateLimits& limits = {});
+    ~ChatTemplate();
+
+    // context_json: one JSON object whose members are the template's variables, key order kept (messages, tools,
+    // add_generation_prompt, bos_token, …). Thread-safe. Errors: invalid_argument for JSON that isn't an object (with
+    // byte offset), template_error for everything the template does wrong.
+    // now_unix_seconds serves strftime_now.
+    Result<std::string> render(std::string_view context_json, int64_t now_unix_seconds) const;
+
+private:
+    struct Impl;
+    explicit ChatTemplate(std::unique_ptr<Impl> impl);
+    std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace takt
