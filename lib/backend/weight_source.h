@@ -1,0 +1,24 @@
+// Where a backend reads the weights of a program from. Implemented by the model; backends see only this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "base/status.h"
+#include "tensor/dtype.h"
+
+namespace takt {
+
+class WeightSource {
+public:
+    virtual ~WeightSource() = default;
+    // Tells models apart in the weight store.
+    virtual uint64_t fingerprint() const = 0;
+    virtual uint64_t instance() const = 0;   // unique per loaded model of this process
+    // Positioned read of the tensor's bytes; thread-safe. A short file is file_truncated.
+    virtual Status read(std::string_view weight, uint64_t offset_bytes, std::span<std::byte> out) const = 0;
+};
+
+}  // namespace takt
