@@ -33,6 +33,7 @@ enum class StatusCode : int32_t {
     template_missing = -203,
     template_error = -204,    // line and column are in the sentence
     logits_not_finite = -205,
+    no_token_allowed = -206,
     out_of_memory = -300,     // the device
     device_failed = -301,
     internal = -900,

@@ -1,0 +1,424 @@
+/* takt: runs quantized large language models inside your program and keeps time for every token.
+ *
+ * Promise
+ *   Nothing here prints, exits, aborts, installs a handler, changes the environment, opens a socket or throws. Every
+ *   failure is a status and a sentence that names the thing and the value. Two runtimes can live in one process.
+ *   Struct sizes, field offsets and constant values never change; fields are only appended.
+ *
+ * Vocabulary
+ *   runtime    backends, worker threads, clock and log sink; the root of everything
+ *   model      one GGUF file: metadata, tokenizer, chat template, weights; immutable, shared
+ *   engine     runs requests on a model: scheduler, pages of keys and values, one worker thread
+ *   request    one generation: prompt in, token events out, with its own times
+ *   session    a conversation, as a thin convenience over requests
+ *   prefill    the prompt through the model, in chunks          decode   one more token per step
+ *   step       one run of the backend over rows of one or more requests
+ *   context    the positions a request may use: prompt and generated tokens together
+ *
+ * Threading words: "thread-safe": any thread, at any time. "One thread at a time": calls on the same handle must not
+ *   overlap. "Callback thread": where a callback runs. Ownership words: "owned by the caller", "borrowed until …",
+ *   "copied". Handles may be destroyed in any order; destroying NULL is fine. What a handle needs stays alive behind it.
+ * Structs: call takt_<x>_init(&x, sizeof x) (or start from TAKT_<X>_INIT), then set fields; 0 means 0. A struct that the
+ *   library fills wants its struct_size set first; min(struct_size, the library's own) bytes are read and written.
+ * Text is UTF-8 with a length in bytes beside it; it may hold zero bytes. Times are uint64_t nanoseconds on the runtime's
+ *   clock. Functions that fill a buffer write the needed size to out_…; if the buffer is smaller they write nothing else
+ *   and return TAKT_ERROR_BUFFER_TOO_SMALL; NULL with capacity 0 asks for the size.
+ */
+#ifndef TAKT_TAKT_H
+#define TAKT_TAKT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(TAKT_BUILD) && (defined(__GNUC__) || defined(__clang__))
+#define TAKT_API __attribute__((visibility("default")))
+#else
+#define TAKT_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define TAKT_VERSION_MAJOR 0
+#define TAKT_VERSION_MINOR 1
+#define TAKT_VERSION_PATCH 0
+
+/* ---- Status codes. A value never changes its meaning; new ones fill the gaps. ---------------------------------- */
+
+typedef int32_t takt_status;
+enum {
+    TAKT_OK                          = 0,
+    TAKT_ERROR_INVALID_ARGUMENT      = -1,   /* -1 …   the call                                                      */
+    TAKT_ERROR_INVALID_STATE         = -2,   /* right call, wrong moment: inside a callback, after the end           */
+    TAKT_ERROR_NOT_FOUND             = -3,   /* a named backend, ISA level or device that isn't there                */
+    TAKT_ERROR_CANCELLED             = -4,   /* a callback or another thread asked to stop                           */
+    TAKT_ERROR_TIMED_OUT             = -5,   /* a wait ended before an event came                                    */
+    TAKT_ERROR_PROMPT_TOO_LONG       = -6,   /* the sentence holds need and have                                     */
+    TAKT_ERROR_PROMPT_EMPTY          = -7,
+    TAKT_ERROR_BUFFER_TOO_SMALL      = -8,   /* the needed size is in the out parameter                              */
+    TAKT_ERROR_UNSUPPORTED           = -9,   /* known, but not in this build                                         */
+    TAKT_ERROR_QUEUE_FULL            = -10,  /* the engine holds as many waiting requests as it may                  */
+    TAKT_ERROR_FILE_NOT_FOUND        = -100, /* -100 … the file                                                      */
+    TAKT_ERROR_FILE_IO               = -101,
+    TAKT_ERROR_FILE_TRUNCATED        = -102,
+    TAKT_ERROR_FILE_INVALID          = -103, /* not GGUF, or a field that contradicts the format                     */
+    TAKT_ERROR_FILE_UNSUPPORTED      = -104, /* GGUF of a version, byte order or tensor type that takt doesn't read  */
+    TAKT_ERROR_MODEL_UNSUPPORTED     = -200, /* -200 … the model: a family or op that takt doesn't run               */
+    TAKT_ERROR_MODEL_INVALID         = -201, /* hyperparameters or tensors that contradict each other                */
+    TAKT_ERROR_TOKENIZER_INVALID     = -202,
+    TAKT_ERROR_TEMPLATE_MISSING      = -203, /* the file has no chat template                                        */
+    TAKT_ERROR_TEMPLATE              = -204, /* the template failed; line and column are in the sentence             */
+    TAKT_ERROR_LOGITS_NOT_FINITE     = -205, /* NaN or infinity came out of the model                                */
+    TAKT_ERROR_NO_TOKEN_ALLOWED      = -206, /* logit bias leaves nothing to sample                                  */
+    TAKT_ERROR_OUT_OF_MEMORY         = -300, /* -300 … the device                                                    */
+    TAKT_ERROR_DEVICE_FAILED         = -301,
+    TAKT_ERROR_INTERNAL              = -900  /* a fault of takt itself; please report the sentence                   */
+};
+
+/* ---- Handles: opaque; only the library knows their size. ------------------------------------------------------- */
+
+typedef struct takt_runtime takt_runtime;
+typedef struct takt_model takt_model;
+typedef struct takt_engine takt_engine;
+typedef struct takt_request takt_request;
+typedef struct takt_session takt_session;
+
+/* ---- Constants -------------------------------------------------------------------------------------------------- */
+
+enum { TAKT_CONTINUE = 0, TAKT_STOP = 1 };                       /* what a callback returns; anything but 0 stops   */
+enum { TAKT_LOG_ERROR = 0, TAKT_LOG_WARNING = 1, TAKT_LOG_INFO = 2, TAKT_LOG_DEBUG = 3 };
+enum { TAKT_EVENT_TOKEN = 1, TAKT_EVENT_FINISHED = 2 };
+enum {                                                           /* why a request ended                             */
+    TAKT_FINISH_NONE = 0,                                        /* it hasn't                                       */
+    TAKT_FINISH_STOP = 1,                                        /* end-of-generation token, stop token or string   */
+    TAKT_FINISH_LENGTH = 2,                                      /* max_tokens reached                              */
+    TAKT_FINISH_CANCELLED = 3,
+    TAKT_FINISH_CONTEXT_FULL = 4,
+    TAKT_FINISH_DEADLINE = 5,
+    TAKT_FINISH_ERROR = 6                                        /* the request's status says which                 */
+};
+enum {                                                           /* flags for tokenizing                            */
+    TAKT_ADD_SPECIAL = 1,                                        /* BOS and EOS as the file says                    */
+    TAKT_PARSE_SPECIAL = 2                                       /* control tokens written in the text become ids   */
+};
+#define TAKT_UNDEFINED_NS UINT64_MAX                             /* a time that doesn't exist; doubles use NaN      */
+
+/* ---- Callbacks -------------------------------------------------------------------------------------------------- */
+
+typedef struct takt_event takt_event;
+/* Callback thread: any thread of the runtime or of a caller, one line at a time. text is borrowed until it returns. */
+typedef void (*takt_log_callback)(void *user_data, int32_t level, const char *text, size_t text_bytes);
+/* Nanoseconds that never go back; called from any thread. */
+typedef uint64_t (*takt_clock_callback)(void *user_data);
+/* Bytes of weights read and in all. Callback thread: the one that loads. Anything but TAKT_CONTINUE ends the load. */
+typedef int32_t (*takt_progress_callback)(void *user_data, uint64_t done_bytes, uint64_t total_bytes);
+/* One event of a request; borrowed until it returns. Callback thread: the one that runs the step (asynchronous
+ * requests) or the caller's (blocking calls), never two at once for one request. Inside it the clock, cancel, submit and
+ * timing functions are allowed; calls that wait or destroy an engine return TAKT_ERROR_INVALID_STATE. Returning anything
+ * but TAKT_CONTINUE cancels the request. */
+typedef int32_t (*takt_event_callback)(void *user_data, const takt_event *event);
+/* Runs exactly once, after the last callback of the request: user_data may be freed. */
+typedef void (*takt_release_callback)(void *user_data);
+/* The scores of one position; logits are borrowed until it returns. Anything but TAKT_CONTINUE stops. */
+typedef int32_t (*takt_logits_callback)(void *user_data, size_t position, const float *logits, size_t vocab_size);
+
+/* ---- Option structs ---------------------------------------------------------------------------------------------- */
+
+typedef struct takt_runtime_options {
+    size_t              struct_size;
+    takt_log_callback   log;              /* NULL: what takt has to say is dropped                                  */
+    void               *log_user_data;
+    takt_clock_callback clock;            /* NULL: the system's monotonic clock                                     */
+    void               *clock_user_data;
+    const char         *isa_cap;          /* NULL, or the highest ISA level to use: "scalar", "avx2", "avx512", …   */
+    uint32_t            n_threads;        /* with the thread that runs the step; 0: physical cores within affinity and quota */
+    int32_t             log_level;        /* TAKT_LOG_…: lines above it are not made                                */
+} takt_runtime_options;
+
+/* Exactly one source: path, or descriptor (>= 0), or memory. */
+typedef struct takt_model_options {
+    size_t                 struct_size;
+    const char            *path;             /* UTF-8, zero-terminated                                              */
+    const void            *memory;           /* borrowed until the model and everything made from it is destroyed   */
+    size_t                 memory_bytes;
+    uint64_t               descriptor_offset;/* first byte of the GGUF file within the descriptor                   */
+    uint64_t               descriptor_length;/* 0: to the end                                                       */
+    const char            *backend;          /* whose form the weights are brought into; NULL: the best one         */
+    takt_progress_callback progress;
+    void                  *progress_user_data;
+    int32_t                descriptor;       /* -1: none. Duplicated; yours stays yours                             */
+    uint32_t               metadata_only;    /* 1: weights are left for the first engine to load                    */
+} takt_model_options;
+
+typedef struct takt_engine_options {
+    size_t      struct_size;
+    const char *backend;             /* NULL: the one the model was loaded for                                      */
+    uint32_t    context_tokens;      /* positions of one request; 0: the smaller of 4096 and the model's            */
+    uint32_t    max_sequences;       /* requests that run at once; 0: 16. More wait in the queue                    */
+    uint32_t    max_waiting;         /* requests that may wait; 0: 4096. Beyond it TAKT_ERROR_QUEUE_FULL            */
+    uint32_t    chunk_tokens;        /* rows of one step, so the largest piece of a prefill; 0: 512                 */
+    uint64_t    kv_tokens;           /* positions of all requests together; 0: context_tokens * min(max_sequences, 4) */
+    uint32_t    deterministic;       /* 1: no path whose row depends on its neighbours                              */
+    uint32_t    reserved;
+} takt_engine_options;
+
+/* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise
+ * top-k, top-p, min-p, temperature, and a draw with the number of (seed, position). */
+typedef struct takt_request_options {
+    size_t                struct_size;
+    const char           *prompt;             /* text, copied; or prompt_ids                                       */
+    size_t                prompt_bytes;
+    const int32_t        *prompt_ids;         /* copied; nothing is added to them                                  */
+    size_t                prompt_ids_count;
+    const char *const    *stop_strings;       /* copied; zero-terminated, UTF-8, not empty. Never emitted, not even in part */
+    size_t                stop_strings_count;
+    const int32_t        *stop_ids;           /* copied; end the generation as an end-of-generation token does     */
+    size_t                stop_ids_count;
+    const int32_t        *logit_bias_ids;     /* copied; logit_bias_values[i] is added to the logit of id i; -INFINITY forbids */
+    const float          *logit_bias_values;
+    size_t                logit_bias_count;
+    takt_event_callback   on_event;           /* NULL: events of an asynchronous request are pulled                */
+    takt_release_callback on_release;
+    void                 *user_data;
+    uint64_t              seed;               /* every value is a seed; the same one gives the same tokens         */
+    uint64_t              deadline_ns;        /* on takt_runtime_now_ns(); 0: none                                 */
+    uint32_t              prompt_flags;       /* TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL, for a text prompt          */
+    uint32_t              max_tokens;         /* generated tokens at most; 0 generates none                        */
+    float                 temperature;        /* 0: greedy                                                         */
+    uint32_t              top_k;              /* 0: off                                                            */
+    float                 top_p;              /* 1: off                                                            */
+    float                 min_p;              /* 0: off                                                            */
+    float                 repetition_penalty; /* 1: off                                                            */
+    float                 frequency_penalty;  /* 0: off                                                            */
+    float                 presence_penalty;   /* 0: off                                                            */
+    uint32_t              penalty_tokens;     /* the last tokens, prompt included, that penalties look at          */
+    uint32_t              ignore_eos;         /* 1: end-of-generation tokens don't end it                          */
+    uint32_t              reserved;
+} takt_request_options;
+
+/* ---- What the library fills -------------------------------------------------------------------------------------- */
+
+/* One token, or the end of a request. */
+struct takt_event {
+    size_t      struct_size;    /* bytes filled by the library                                                      */
+    const char *text;           /* token: text that became complete; finished: what was still held back. Borrowed until
+                                   the callback returns or the next takt_request_next(); no trailing zero          */
+    size_t      text_bytes;     /* 0 while a character, or what may become a stop string, is incomplete            */
+    const char *message;        /* finished: the sentence of status, empty if TAKT_OK; borrowed like text          */
+    size_t      message_bytes;
+    int32_t     type;           /* TAKT_EVENT_…                                                                    */
+    int32_t     token_id;       /* token only, else -1                                                             */
+    uint32_t    token_index;    /* 0 is the first generated token; finished: how many there were                   */
+    int32_t     finish_reason;  /* TAKT_FINISH_…                                                                   */
+    takt_status status;         /* finished: TAKT_OK unless finish_reason is TAKT_FINISH_ERROR                     */
+    uint32_t    step_rows;      /* rows of the step behind it, all requests together                               */
+    uint64_t    submitted_ns;   /* entry of the submit call                                                        */
+    uint64_t    scheduled_ns;   /* first step that held a row of the request began                                 */
+    uint64_t    computed_ns;    /* the step behind it was done                                                     */
+    uint64_t    ready_ns;       /* token: sampled; finished: the request's end                                     */
+    uint64_t    delivered_ns;   /* handed to the callback or to takt_request_next()                                */
+    uint64_t    compute_ns;     /* backend time of the step behind it; for index 0 of all prefill steps            */
+};
+
+/* Nearest-rank percentiles in ns; NaN where count is 0. */
+typedef struct takt_distribution {
+    uint64_t count;
+    double   p50, p95, p99, max;
+} takt_distribution;
+
+/* queue + prefill + decode + finish = e2e, to the nanosecond, however the request ended.
+ * With a: entry of the submit call, q: first scheduled, s_j: tokens of step j sampled (j = 1..m), e: end:
+ *   queue = (q, else e) - a;  prefill = 0 if never scheduled, else (s_1, else e) - q;  decode = s_m - s_1 and
+ *   finish = e - s_m, both 0 without tokens;  TTFT = s_1 - a, queue included;
+ *   TPOT = (s_m - s_1) / (n - n_1), n_1 tokens of the first step; undefined, never 0, for one token;
+ *   step gap = s_j - s_(j-1), one sample a step;  ITL = step gap / k_j, counted k_j times. */
+typedef struct takt_timing {
+    size_t            struct_size;
+    uint64_t          submitted_ns;        /* stamps; TAKT_UNDEFINED_NS where it didn't happen                      */
+    uint64_t          scheduled_ns;
+    uint64_t          first_token_ns;
+    uint64_t          last_token_ns;
+    uint64_t          finished_ns;
+    uint64_t          queue_ns;            /* durations; of a running request: up to now                            */
+    uint64_t          prefill_ns;
+    uint64_t          preempted_ns;        /* the part of prefill_ns spent waiting after a preemption               */
+    uint64_t          decode_ns;
+    uint64_t          finish_ns;
+    uint64_t          e2e_ns;
+    uint64_t          ttft_ns;             /* TAKT_UNDEFINED_NS without a token                                     */
+    double            tpot_ns;             /* NaN where undefined                                                   */
+    double            tpot_n1_ns;          /* (s_m - s_1) / (n - 1), what other tools print                         */
+    takt_distribution step_gap_ns;
+    takt_distribution itl_ns;
+    uint64_t          prompt_tokens;
+    uint64_t          cached_tokens;       /* of the prompt, taken from earlier work                                */
+    uint64_t          generated_tokens;
+    double            prefill_tokens_per_second; /* computed prompt tokens / (prefill - preempted); NaN if undefined */
+    double            decode_tokens_per_second;  /* 1 / TPOT                                                        */
+    char              backend[32];         /* zero-terminated                                                       */
+    uint32_t          n_threads;
+    int32_t           finish_reason;       /* TAKT_FINISH_…                                                         */
+} takt_timing;
+
+typedef struct takt_model_info {
+    size_t      struct_size;
+    const char *family;           /* "llama"; texts are zero-terminated and borrowed until the model is destroyed   */
+    const char *name;             /* general.name or ""                                                            */
+    uint64_t    fingerprint;      /* of metadata and tensor table                                                  */
+    uint64_t    weight_bytes;     /* of all tensors in use, as in the file                                         */
+    uint64_t    packed_bytes;     /* as loaded for the backend; 0 with metadata_only                               */
+    uint64_t    parameter_count;
+    uint32_t    vocab_size;
+    uint32_t    context_tokens;   /* what the model was trained for                                                */
+    uint32_t    n_layers;
+    uint32_t    embedding_dim;
+    int32_t     bos_id;           /* -1: none                                                                      */
+    int32_t     eos_id;
+    uint32_t    has_chat_template;
+    uint32_t    reserved;
+} takt_model_info;
+
+typedef struct takt_backend_info {
+    size_t      struct_size;
+    const char *name;             /* texts are zero-terminated and borrowed until the runtime is destroyed          */
+    const char *device;           /* "" if absent                                                                  */
+    const char *isa;              /* level in use, "" where it means nothing                                       */
+    const char *isa_levels;       /* every level that runs here, best first, separated by spaces                   */
+    const char *why_not;          /* "" if it is there, else why it isn't                                          */
+    uint64_t    memory_bytes;     /* 0: unknown                                                                    */
+    uint32_t    available;
+    uint32_t    reserved;
+} takt_backend_info;
+
+/* Exactly what a load takes in backend buffers. */
+typedef struct takt_memory_plan {
+    size_t   struct_size;
+    uint64_t weight_bytes;
+    uint64_t kv_bytes;
+    uint64_t scratch_bytes;
+    uint64_t total_bytes;
+} takt_memory_plan;
+
+/* Defaults; struct_size is the caller's sizeof. NULL or a size below the first release's is TAKT_ERROR_INVALID_ARGUMENT. */
+TAKT_API takt_status takt_runtime_options_init(takt_runtime_options *options, size_t struct_size);
+TAKT_API takt_status takt_model_options_init(takt_model_options *options, size_t struct_size);
+TAKT_API takt_status takt_engine_options_init(takt_engine_options *options, size_t struct_size);
+TAKT_API takt_status takt_request_options_init(takt_request_options *options, size_t struct_size);
+#define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
+#define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0}
+#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0}
+#define TAKT_REQUEST_OPTIONS_INIT                                                                               \
+    {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
+     TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0}
+
+/* ---- Library ------------------------------------------------------------------------------------------------------ */
+
+/* "0.1.0". Thread-safe. */
+TAKT_API const char *takt_version(void);
+/* The sentence of this thread's last failed call, "" if none failed yet. Borrowed until the thread's next call. */
+TAKT_API const char *takt_last_error(void);
+/* "TAKT_ERROR_FILE_NOT_FOUND". Thread-safe; "TAKT_ERROR_UNKNOWN" for numbers without a meaning. */
+TAKT_API const char *takt_status_name(takt_status status);
+/* "stop", "length", "cancelled", "context_full", "deadline", "error"; "none" for a request that runs. Thread-safe. */
+TAKT_API const char *takt_finish_reason_name(int32_t finish_reason);
+
+/* ---- Runtime ------------------------------------------------------------------------------------------------------ */
+
+/* options NULL: defaults. Errors: TAKT_ERROR_NOT_FOUND for an unknown ISA level. */
+TAKT_API takt_status takt_runtime_create(const takt_runtime_options *options, takt_runtime **out_runtime);
+TAKT_API void takt_runtime_destroy(takt_runtime *runtime);
+/* Now, on the clock of every stamp. Thread-safe. 0 for NULL. */
+TAKT_API uint64_t takt_runtime_now_ns(const takt_runtime *runtime);
+/* Threads that compute, the one that runs the step included. Thread-safe. 0 for NULL. */
+TAKT_API uint32_t takt_runtime_thread_count(const takt_runtime *runtime);
+/* Compiled-in backends, best first, absent ones included. Thread-safe. 0 for NULL. */
+TAKT_API size_t takt_backend_count(const takt_runtime *runtime);
+TAKT_API takt_status takt_backend_get(const takt_runtime *runtime, size_t index, takt_backend_info *out_info);
+
+/* ---- Model -------------------------------------------------------------------------------------------------------- */
+
+/* Reads, checks and brings the weights into the backend's form. Blocks; thread-safe. Errors: every TAKT_ERROR_FILE_…,
+ * _MODEL_… and _TOKENIZER_… code; TAKT_ERROR_CANCELLED if progress said so. */
+TAKT_API takt_status takt_model_load(takt_runtime *runtime, const takt_model_options *options, takt_model **out_model);
+TAKT_API void takt_model_destroy(takt_model *model);
+/* Thread-safe, as all that follows on models. */
+TAKT_API takt_status takt_model_get_info(const takt_model *model, takt_model_info *out_info);
+/* Metadata, tensors and what takt does with them, as one JSON object. */
+TAKT_API takt_status takt_model_inspect(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
+/* The model as a program, one op a line. */
+TAKT_API takt_status takt_model_program(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
+TAKT_API takt_status takt_model_plan(const takt_model *model, const takt_engine_options *options, takt_memory_plan *out_plan);
+
+/* flags: TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL. Any bytes are text; none is lost. */
+TAKT_API takt_status takt_model_tokenize(const takt_model *model, const char *text, size_t text_bytes, uint32_t flags,
+                                         int32_t *out_ids, size_t capacity, size_t *out_count);
+/* The bytes that the ids stand for; keep_special writes control tokens out. Errors: an id out of range, by index. */
+TAKT_API takt_status takt_model_detokenize(const takt_model *model, const int32_t *ids, size_t ids_count,
+                                           uint32_t keep_special, char *out_text, size_t capacity, size_t *out_bytes);
+/* Renders the file's chat template. json: {"messages":[{"role":…,"content":…}…], "tools":[…], …}; every member becomes a
+ * variable of the template. add_generation_prompt 1 opens the assistant's turn. Errors: TAKT_ERROR_TEMPLATE_MISSING,
+ * TAKT_ERROR_TEMPLATE (line, column), TAKT_ERROR_INVALID_ARGUMENT for JSON (byte offset). */
+TAKT_API takt_status takt_model_render_chat(const takt_model *model, const char *json, size_t json_bytes,
+                                            uint32_t add_generation_prompt, char *out_text, size_t capacity,
+                                            size_t *out_bytes);
+
+/* ---- Engine ------------------------------------------------------------------------------------------------------- */
+
+/* options NULL: defaults. Pages and scratch are allocated here; a steady decode step allocates nothing. */
+TAKT_API takt_status takt_engine_create(takt_model *model, const takt_engine_options *options, takt_engine **out_engine);
+/* Cancels what runs and waits for the last callback. TAKT_ERROR_INVALID_STATE inside a callback of its own requests. */
+TAKT_API takt_status takt_engine_destroy(takt_engine *engine);
+TAKT_API uint32_t takt_engine_context_tokens(const takt_engine *engine);
+
+/* Runs one request to its end. Thread-safe; on_event runs on the calling thread. out_timing may be NULL.
+ * Errors: those of takt_engine_submit; a request that ended with TAKT_FINISH_ERROR returns its status. */
+TAKT_API takt_status takt_engine_generate(takt_engine *engine, const takt_request_options *options, takt_timing *out_timing);
+/* Queues a request and returns at once. Thread-safe, callbacks included. Errors: TAKT_ERROR_PROMPT_EMPTY,
+ * TAKT_ERROR_PROMPT_TOO_LONG (need and have), TAKT_ERROR_QUEUE_FULL, TAKT_ERROR_INVALID_ARGUMENT naming field and value.
+ * If it fails, on_release is not called. */
+TAKT_API takt_status takt_engine_submit(takt_engine *engine, const takt_request_options *options, takt_request **out_request);
+/* Runs ids through the model from an empty state and gives the logits of positions first_position … ids_count - 1.
+ * chunk_tokens: rows a step (1: the decode kernels; 0: the engine's chunk). Blocks; thread-safe; on_logits runs on the
+ * calling thread. */
+TAKT_API takt_status takt_engine_evaluate(takt_engine *engine, const int32_t *ids, size_t ids_count, size_t first_position,
+                                          uint32_t chunk_tokens, takt_logits_callback on_logits, void *user_data);
+
+/* ---- Request ------------------------------------------------------------------------------------------------------ */
+
+/* The next event of a request without on_event; waits up to timeout_ns (UINT64_MAX: for ever). One thread at a time.
+ * Errors: TAKT_ERROR_TIMED_OUT; TAKT_ERROR_INVALID_STATE after the finished event was given, or inside a callback. */
+TAKT_API takt_status takt_request_next(takt_request *request, uint64_t timeout_ns, takt_event *out_event);
+/* Waits for the end. Thread-safe. Errors: TAKT_ERROR_TIMED_OUT; TAKT_ERROR_INVALID_STATE inside a callback. */
+TAKT_API takt_status takt_request_wait(takt_request *request, uint64_t timeout_ns);
+/* Asks the request to end; takes effect within one step. Thread-safe, callbacks included; harmless after the end. */
+TAKT_API takt_status takt_request_cancel(takt_request *request);
+/* The request's own status, and its sentence (borrowed until it is destroyed). TAKT_OK while it runs. Thread-safe. */
+TAKT_API takt_status takt_request_status(const takt_request *request, const char **out_message);
+/* Times so far, or of the whole. Thread-safe, callbacks included. */
+TAKT_API takt_status takt_request_timing(const takt_request *request, takt_timing *out_timing);
+/* The prompt as it was computed, BOS included. Thread-safe. */
+TAKT_API takt_status takt_request_prompt_ids(const takt_request *request, int32_t *out_ids, size_t capacity, size_t *out_count);
+/* Cancels and returns after the last callback; inside its own callback that is deferred. Then on_release runs once. */
+TAKT_API void takt_request_destroy(takt_request *request);
+
+/* ---- Session ------------------------------------------------------------------------------------------------------ */
+
+/* A conversation by the model's chat template. system may be NULL. One thread at a time, but cancel. */
+TAKT_API takt_status takt_session_create(takt_engine *engine, const char *system, size_t system_bytes, takt_session **out_session);
+/* Adds the user's message, generates the answer (on_event on the calling thread) and keeps it. options' prompt fields
+ * are ignored. A turn that fails or is cancelled before its first token leaves the conversation as it was; one that is
+ * cancelled later keeps what was said. */
+TAKT_API takt_status takt_session_send(takt_session *session, const char *text, size_t text_bytes,
+                                       const takt_request_options *options, takt_timing *out_timing);
+/* Ends the running send(). Thread-safe, and safe to call from a signal handler's helper thread. */
+TAKT_API takt_status takt_session_cancel(takt_session *session);
+/* Forgets everything but the system message. */
+TAKT_API takt_status takt_session_reset(takt_session *session);
+TAKT_API void takt_session_destroy(takt_session *session);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* TAKT_TAKT_H */

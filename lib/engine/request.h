@@ -1,0 +1,72 @@
+// One generation, as its submitter sees it: options in; events, status and times out.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/status.h"
+#include "sampler/sampler_chain.h"
+#include "timing/timeline.h"
+#include "timing/timing_summary.h"
+
+namespace takt {
+
+enum class FinishReason : int32_t { none, stop, length, cancelled, context_full, deadline, error };
+enum class EventType : int32_t { token = 1, finished = 2 };
+
+struct Event {
+    EventType type{};
+    std::string_view text;         // borrowed until the callback returns or the next pull
+    std::string_view message;      // finished: the status' sentence
+    int32_t token_id = -1;
+    uint32_t token_index = 0;
+    FinishReason finish_reason = FinishReason::none;
+    StatusCode status = StatusCode::ok;
+    uint32_t step_rows = 0;
+    uint64_t submitted_ns = 0, scheduled_ns = 0, computed_ns = 0, ready_ns = 0, delivered_ns = 0, compute_ns = 0;
+};
+
+struct RequestOptions {
+    std::vector<int32_t> prompt_ids;
+    uint32_t max_tokens = 256;
+    SamplerOptions sampler;
+    std::vector<std::string> stop_strings;
+    std::vector<int32_t> stop_ids;
+    bool ignore_eos = false;
+    uint64_t deadline_ns = 0;
+    std::function<bool(const Event&)> on_event;   // false cancels; empty: events are pulled
+    std::function<void()> on_release;             // once, after the last callback
+};
+
+class RequestState;   // shared by the engine's worker and the handle (request_state.h)
+
+// The submitter's end. Destroying it cancels and returns after the last callback (inside the request's own callback the
+// end is deferred); then on_release runs once.
+class Request {
+public:
+    explicit Request(std::shared_ptr<RequestState> state);
+    ~Request();
+    Request(const Request&) = delete;
+    Request& operator=(const Request&) = delete;
+
+    // Pull: timed_out; invalid_state after the finished event, with a callback set, or inside a callback.
+    Result<Event> next(uint64_t timeout_ns);
+    Status wait(uint64_t timeout_ns);
+    void cancel();
+    Status status() const;                        // ok while it runs
+    FinishReason finish_reason() const;
+    TimingSummary timing() const;
+    Timeline timeline() const;
+    std::span<const int32_t> prompt_ids() const;  // immutable after submit
+    std::string_view backend_name() const;
+
+private:
+    std::shared_ptr<RequestState> state_;
+};
+
+}  // namespace takt

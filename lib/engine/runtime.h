@@ -1,0 +1,57 @@
+// The root: clock, log, threads, backends, packed weights. Everything that lives hangs from one of these.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "backend/backend.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/status.h"
+#include "base/thread_pool.h"
+
+namespace takt {
+
+struct RuntimeOptions {
+    Logger::Sink log;
+    std::shared_ptr<const Clock> clock;   // null: the system's
+    std::string isa_cap;
+    uint32_t n_threads = 0;
+};
+
+struct BackendEntry {
+    std::string name;
+    std::unique_ptr<Backend> backend;     // null: absent
+    std::string why_not;
+};
+
+class Runtime {
+public:
+    static Result<std::shared_ptr<Runtime>> create(RuntimeOptions options);
+    // With the backends given, best first; tests bring their own.
+    static Result<std::shared_ptr<Runtime>> create(RuntimeOptions options, std::vector<BackendEntry> backends);
+
+    const Clock& clock() const { return *clock_; }
+    const Logger& logger() const { return logger_; }
+    ThreadPool& pool() { return *pool_; }
+    WeightStore& weight_store() { return weight_store_; }
+    const std::vector<BackendEntry>& backends() const { return backends_; }
+    // "" is the best that is there. not_found lists those present; an absent one says why.
+    Result<Backend*> find_backend(std::string_view name);
+    // The pool runs one step at a time: held by an engine for each step, and by a load while it packs.
+    std::mutex& pool_mutex() { return pool_mutex_; }
+
+private:
+    Runtime() = default;
+    std::shared_ptr<const Clock> clock_;
+    Logger logger_;
+    std::unique_ptr<ThreadPool> pool_;
+    WeightStore weight_store_;
+    std::vector<BackendEntry> backends_;
+    std::mutex pool_mutex_;
+};
+
+}  // namespace takt
