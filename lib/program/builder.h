@@ -13,6 +13,7 @@ class ProgramBuilder {
 public:
     ProgramBuilder(std::string family, uint32_t vocab_size);
 
+    // The same name again gives the same weight (a head tied to the embedding).
     WeightId weight(std::string name, DType dtype, uint32_t rows, uint32_t columns);
     uint32_t group(std::string name, uint32_t window);
     StateId kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim, uint32_t value_dim);
@@ -34,8 +35,14 @@ public:
 
 private:
     ValueId new_value(std::string name, uint32_t width, RowDomain domain);
-    const ValueDecl& decl(ValueId id) const;
+    ValueId new_like(std::string name, ValueId model);
+    // Empty declarations for ids that don't exist; check_program names the op that uses such an id.
+    ValueDecl decl(ValueId id) const;
+    WeightDecl weight_decl(WeightId id) const;
+
     Program program_;
+    Status mistake_;
+    uint32_t n_adapter_slots_ = 0;
 };
 
 }  // namespace takt

@@ -18,6 +18,8 @@ struct ValueDecl {
     RowDomain domain = RowDomain::tokens;
 };
 
+// The first `rows` rows of the file's tensor, which may hold more: an embedding or head padded beyond the vocabulary is
+// declared with vocab_size rows, so padded rows are never read, computed or sampled.
 struct WeightDecl {
     std::string name;      // as in the file: "blk.0.attn_q.weight"
     DType dtype{};

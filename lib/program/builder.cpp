@@ -1,0 +1,132 @@
+// Appends ops to a program and gives each output its width. Everything else is check_program's business.
+#include "program/builder.h"
+
+#include <fmt/format.h>
+
+#include "program/check.h"
+
+namespace takt {
+
+ProgramBuilder::ProgramBuilder(std::string family, uint32_t vocab_size) {
+    program_.family = std::move(family);
+    program_.vocab_size = vocab_size;
+}
+
+WeightId ProgramBuilder::weight(std::string name, DType dtype, uint32_t rows, uint32_t columns) {
+    for (uint32_t i = 0; i < program_.weights.size(); ++i) {
+        const WeightDecl& known = program_.weights[i];
+        if (known.name != name) continue;
+        if ((known.dtype != dtype || known.rows != rows || known.columns != columns) && mistake_.ok()) {
+            mistake_ = Status(StatusCode::internal, fmt::format("Weight {} is declared twice with different shapes.", name));
+        }
+        return {i};
+    }
+    program_.weights.push_back({std::move(name), dtype, rows, columns});
+    return {static_cast<uint32_t>(program_.weights.size() - 1)};
+}
+
+uint32_t ProgramBuilder::group(std::string name, uint32_t window) {
+    program_.groups.push_back({std::move(name), window});
+    return static_cast<uint32_t>(program_.groups.size() - 1);
+}
+
+StateId ProgramBuilder::kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim, uint32_t value_dim) {
+    program_.states.push_back({std::move(name), group, n_kv_heads, key_dim, value_dim});
+    return {static_cast<uint32_t>(program_.states.size() - 1)};
+}
+
+ValueId ProgramBuilder::embed(std::string name, WeightId table) {
+    const uint32_t width = weight_decl(table).columns;
+    const ValueId out = new_value(std::move(name), width, RowDomain::tokens);
+    program_.ops.push_back(EmbedOp{table, out});
+    return out;
+}
+
+ValueId ProgramBuilder::rms_norm(std::string name, ValueId in, WeightId weight, float epsilon) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(RmsNormOp{in, weight, out, epsilon});
+    return out;
+}
+
+ValueId ProgramBuilder::matmul(std::string name, ValueId in, WeightId weight, WeightId bias) {
+    const ValueId out = new_value(std::move(name), weight_decl(weight).rows, decl(in).domain);
+    program_.ops.push_back(MatmulOp{in, weight, bias, out, n_adapter_slots_++});
+    return out;
+}
+
+ValueId ProgramBuilder::rope(std::string name, ValueId in, const RopeOp& shape) {
+    RopeOp op = shape;
+    op.in = in;
+    op.out = new_like(std::move(name), in);
+    program_.ops.push_back(op);
+    return op.out;
+}
+
+void ProgramBuilder::kv_append(ValueId keys, ValueId values, StateId state) {
+    program_.ops.push_back(KvAppendOp{keys, values, state});
+}
+
+ValueId ProgramBuilder::attention(std::string name, ValueId query, StateId state, uint32_t n_heads, float scale, float soft_cap) {
+    const uint32_t value_dim = state.index < program_.states.size() ? program_.state(state).value_dim : 0;
+    const ValueId out = new_value(std::move(name), n_heads * value_dim, decl(query).domain);
+    program_.ops.push_back(AttentionOp{query, state, out, n_heads, scale, soft_cap});
+    return out;
+}
+
+ValueId ProgramBuilder::gated_activation(std::string name, ValueId gate, ValueId up, Activation activation) {
+    const ValueId out = new_like(std::move(name), gate);
+    program_.ops.push_back(GatedActivationOp{gate, up, out, activation});
+    return out;
+}
+
+ValueId ProgramBuilder::add(std::string name, ValueId a, ValueId b) {
+    const ValueId out = new_like(std::move(name), a);
+    program_.ops.push_back(AddOp{a, b, out});
+    return out;
+}
+
+ValueId ProgramBuilder::scale(std::string name, ValueId in, float factor) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(ScaleOp{in, out, factor});
+    return out;
+}
+
+ValueId ProgramBuilder::soft_cap(std::string name, ValueId in, float cap) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(SoftCapOp{in, out, cap});
+    return out;
+}
+
+ValueId ProgramBuilder::select_rows(std::string name, ValueId in) {
+    const ValueId out = new_value(std::move(name), decl(in).width, RowDomain::outputs);
+    program_.ops.push_back(SelectRowsOp{in, out});
+    return out;
+}
+
+Result<Program> ProgramBuilder::finish(ValueId hidden, ValueId logits) && {
+    TAKT_RETURN_IF_ERROR(mistake_);
+    program_.hidden = hidden;
+    program_.logits = logits;
+    TAKT_RETURN_IF_ERROR(check_program(program_));
+    return std::move(program_);
+}
+
+ValueId ProgramBuilder::new_value(std::string name, uint32_t width, RowDomain domain) {
+    program_.values.push_back({std::move(name), width, domain});
+    return {static_cast<uint32_t>(program_.values.size() - 1)};
+}
+
+ValueId ProgramBuilder::new_like(std::string name, ValueId model) {
+    const ValueDecl like = decl(model);   // a copy: new_value moves the values
+    return new_value(std::move(name), like.width, like.domain);
+}
+
+ValueDecl ProgramBuilder::decl(ValueId id) const {
+    return id.index < program_.values.size() ? program_.value(id) : ValueDecl{};
+}
+
+WeightDecl ProgramBuilder::weight_decl(WeightId id) const {
+    return id.index < program_.weights.size() ? program_.weight(id) : WeightDecl{};
+}
+
+}  // namespace takt

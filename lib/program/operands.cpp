@@ -1,0 +1,28 @@
+// Operands of every op.
+#include "program/operands.h"
+
+namespace takt {
+namespace {
+
+Operands unary(ValueId in, ValueId out) { return {{in, {}}, 1, out}; }
+Operands binary(ValueId a, ValueId b, ValueId out) { return {{a, b}, 2, out}; }
+
+struct OperandsOf {
+    Operands operator()(const EmbedOp& op) const { return {{}, 0, op.out}; }
+    Operands operator()(const RmsNormOp& op) const { return unary(op.in, op.out); }
+    Operands operator()(const MatmulOp& op) const { return unary(op.in, op.out); }
+    Operands operator()(const RopeOp& op) const { return unary(op.in, op.out); }
+    Operands operator()(const KvAppendOp& op) const { return binary(op.keys, op.values, {}); }
+    Operands operator()(const AttentionOp& op) const { return unary(op.query, op.out); }
+    Operands operator()(const GatedActivationOp& op) const { return binary(op.gate, op.up, op.out); }
+    Operands operator()(const AddOp& op) const { return binary(op.a, op.b, op.out); }
+    Operands operator()(const ScaleOp& op) const { return unary(op.in, op.out); }
+    Operands operator()(const SoftCapOp& op) const { return unary(op.in, op.out); }
+    Operands operator()(const SelectRowsOp& op) const { return unary(op.in, op.out); }
+};
+
+}  // namespace
+
+Operands operands(const Op& op) { return std::visit(OperandsOf{}, op); }
+
+}  // namespace takt
