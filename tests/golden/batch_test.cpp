@@ -1,0 +1,175 @@
+// A batch gives every request the tokens and the bits it has alone.
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "golden_engine.h"
+
+namespace takt {
+namespace {
+
+using namespace takt::test;
+
+// Passes everything on to a backend's executable and keeps the bits of every logits row, by sequence and position.
+using Bits = std::map<std::pair<uint64_t, uint32_t>, std::vector<float>>;
+
+class RecordingExecutable final : public Executable {
+public:
+    RecordingExecutable(std::unique_ptr<Executable> inner, uint32_t vocab_size, Bits& bits)
+        : inner_(std::move(inner)), vocab_size_(vocab_size), bits_(bits) {}
+
+    Result<StepOutput> run(const StepBatch& batch) override {
+        auto output = inner_->run(batch);
+        if (!output.ok()) return output;
+        n_sequences_ = std::max(n_sequences_, batch.sequences.size());
+        for (size_t i = 0; i < output->rows.size(); ++i) {
+            const uint32_t row = output->rows[i];
+            for (const BatchSequence& s : batch.sequences) {
+                if (row < s.first_row || row >= s.first_row + s.n_rows) continue;
+                const auto logits = output->logits.subspan(i * vocab_size_, vocab_size_);
+                bits_[{s.sequence, s.first_position + row - s.first_row}].assign(logits.begin(), logits.end());
+            }
+        }
+        return output;
+    }
+    Status commit(uint64_t sequence, uint32_t rows_kept) override { return inner_->commit(sequence, rows_kept); }
+    Status copy_page(uint32_t group, uint32_t from, uint32_t to) override { return inner_->copy_page(group, from, to); }
+    MemoryPlan memory() const override { return inner_->memory(); }
+
+private:
+    std::unique_ptr<Executable> inner_;
+    uint32_t vocab_size_;
+    Bits& bits_;
+    size_t n_sequences_ = 0;
+};
+
+class RecordingBackend final : public Backend {
+public:
+    RecordingBackend(Backend& inner, Bits& bits) : inner_(inner), bits_(bits) {}
+    std::string_view name() const override { return "recording"; }
+    const DeviceInfo& device_info() const override { return inner_.device_info(); }
+    Status supports(const Program& program) const override { return inner_.supports(program); }
+    Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program, const WeightSource& source, WeightStore& store,
+                                                              const LoadProgress& progress) override {
+        return inner_.load_weights(program, source, store, progress);
+    }
+    Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const override { return inner_.plan(program, options); }
+    Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program, std::shared_ptr<const PackedWeights> weights,
+                                                const CompileOptions& options) override {
+        const uint32_t vocab_size = program->vocab_size;
+        auto inner = inner_.compile(std::move(program), std::move(weights), options);
+        if (!inner.ok()) return inner.status();
+        return std::unique_ptr<Executable>(new RecordingExecutable(std::move(*inner), vocab_size, bits_));
+    }
+
+private:
+    Backend& inner_;
+    Bits& bits_;
+};
+
+struct Outcome {
+    std::vector<std::vector<int32_t>> tokens;   // per request
+    std::vector<std::vector<std::vector<float>>> logits;   // per request, per generated token
+};
+
+RequestOptions request_for(size_t index, std::vector<int32_t> prompt, std::vector<int32_t>& out_tokens) {
+    RequestOptions options;
+    options.prompt_ids = std::move(prompt);
+    options.max_tokens = 12;
+    options.ignore_eos = true;
+    options.sampler.temperature = 0.8f;   // wants logits, so that they can be compared
+    options.sampler.seed = 1000 + index;
+    options.on_event = [&out_tokens](const Event& event) {
+        if (event.type == EventType::token) out_tokens.push_back(event.token_id);
+        return true;
+    };
+    return options;
+}
+
+// Runs the prompts in one engine, all at once or one after the other.
+Outcome run_prompts(const std::shared_ptr<const Model>& model, const std::vector<std::vector<int32_t>>& prompts, bool at_once,
+                    uint32_t n_threads, uint32_t chunk_tokens) {
+    Bits bits;
+    RuntimeOptions options;
+    options.n_threads = n_threads;
+    auto host = Runtime::create(options);
+    REQUIRE(host.ok());
+    auto cpu = (*host)->find_backend("cpu");
+    REQUIRE(cpu.ok());
+    std::vector<BackendEntry> backends;
+    backends.push_back({"recording", std::make_unique<RecordingBackend>(**cpu, bits), ""});
+    auto runtime = Runtime::create(options, std::move(backends));
+    REQUIRE(runtime.ok());
+    EngineOptions engine_options;
+    engine_options.context_tokens = 512;
+    engine_options.chunk_tokens = chunk_tokens;
+    engine_options.kv_tokens = 512 * 10;
+    auto engine = Engine::create(*runtime, model, engine_options);
+    INFO(engine.status().message());
+    REQUIRE(engine.ok());
+
+    Outcome outcome;
+    outcome.tokens.resize(prompts.size());
+    std::vector<std::unique_ptr<Request>> requests;
+    for (size_t i = 0; i < prompts.size(); ++i) {
+        auto request = (*engine)->submit(request_for(i, prompts[i], outcome.tokens[i]));
+        REQUIRE(request.ok());
+        requests.push_back(std::move(*request));
+        if (!at_once) REQUIRE(requests.back()->wait(UINT64_MAX).ok());
+    }
+    for (auto& request : requests) {
+        REQUIRE(request->wait(UINT64_MAX).ok());
+        CHECK(request->finish_reason() == FinishReason::length);
+    }
+    // Sequences are named in the order of submission.
+    uint64_t sequence = UINT64_MAX;
+    for (const auto& [key, row] : bits) {
+        if (key.first != sequence) outcome.logits.emplace_back();
+        sequence = key.first;
+        outcome.logits.back().push_back(row);
+    }
+    return outcome;
+}
+
+std::vector<std::vector<int32_t>> ten_prompts(const Model& model) {
+    std::vector<std::vector<int32_t>> prompts;
+    for (int i = 0; i < 10; ++i) {
+        std::string text = "Question " + std::to_string(i) + ": what is ";
+        for (int j = 0; j <= i * 3; ++j) text += std::to_string(j * 7 + i) + " plus ";
+        auto ids = model.tokenizer()->encode(text + "one?", {});
+        REQUIRE(ids.ok());
+        prompts.push_back(*ids);
+    }
+    return prompts;
+}
+
+void check_same(const Outcome& alone, const Outcome& batch) {
+    REQUIRE(alone.logits.size() == batch.logits.size());
+    for (size_t i = 0; i < alone.tokens.size(); ++i) {
+        INFO("request " << i);
+        CHECK(alone.tokens[i].size() == 12);
+        CHECK(alone.tokens[i] == batch.tokens[i]);
+        REQUIRE(alone.logits[i].size() == batch.logits[i].size());
+        for (size_t step = 0; step < alone.logits[i].size(); ++step) {
+            const auto& a = alone.logits[i][step];
+            const auto& b = batch.logits[i][step];
+            REQUIRE(a.size() == b.size());
+            CHECK(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("ten requests at once have the tokens and the logits' bits that each has alone") {
+    const std::string name = GENERATE(from_range(std::begin(kRealModels), std::begin(kRealModels) + 3));
+    const auto model = load_real_model(name);
+    if (!model) return;
+    const auto prompts = ten_prompts(*model);
+    const Outcome alone = run_prompts(model, prompts, false, 1, 512);
+    CHECK(alone.logits.size() == 10);
+    SECTION("in one batch on two threads") { check_same(alone, run_prompts(model, prompts, true, 2, 512)); }
+    SECTION("in small chunks on three threads") { check_same(alone, run_prompts(model, prompts, true, 3, 33)); }
+}
+
+}  // namespace takt
