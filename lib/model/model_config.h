@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "base/status.h"
 #include "gguf/gguf_reader.h"
@@ -20,9 +21,11 @@ struct ModelConfig {
     uint32_t rope_rotated_dim = 0;
     float rope_base = 10000.0f, rope_base_window = 10000.0f, rope_frequency_scale = 1.0f;
     uint32_t window_tokens = 0;    // 0: no window layers
-    uint32_t window_pattern = 0;   // of every `pattern` layers the last sees everything (gemma3: 6)
+    uint32_t window_pattern = 0;   // of every `pattern` layers the last sees everything (gemma3: 6); 0: the file lists the layers
+    std::vector<bool> window_layers;   // per layer: sees the last window_tokens positions alone
     float attention_soft_cap = 0, final_soft_cap = 0;
 
+    // model_unsupported for a family takt doesn't run, before anything else of the file is judged.
     static Result<ModelConfig> read(const GgufFile& file);
 };
 

@@ -18,6 +18,8 @@ public:
     uint32_t group(std::string name, uint32_t window);
     StateId kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim, uint32_t value_dim);
 
+    uint32_t width(ValueId id) const { return decl(id).width; }
+
     ValueId embed(std::string name, WeightId table);
     ValueId rms_norm(std::string name, ValueId in, WeightId weight, float epsilon);
     ValueId matmul(std::string name, ValueId in, WeightId weight, WeightId bias = {});
