@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kMaxPageTokens = 4096;
 constexpr uint32_t kMaxRows = 1u << 20;
-constexpr uint32_t kMaxPages = 1u << 30;
+constexpr uint32_t kMaxPositions = 1u << 30;   // of one group, all pages together
 
 template <typename... Args>
 Status refuse(fmt::format_string<Args...> format, Args&&... args) {
@@ -77,12 +77,12 @@ Status check_compile_options(const Program& program, const CompileOptions& optio
     TAKT_RETURN_IF_ERROR(check_option("max_rows", options.max_rows, kMaxRows));
     TAKT_RETURN_IF_ERROR(check_option("max_output_rows", options.max_output_rows, kMaxRows));
     TAKT_RETURN_IF_ERROR(check_option("max_sequences", options.max_sequences, kMaxRows));
-    TAKT_RETURN_IF_ERROR(check_option("max_context_tokens", options.max_context_tokens, kMaxPages));
+    TAKT_RETURN_IF_ERROR(check_option("max_context_tokens", options.max_context_tokens, kMaxPositions));
     TAKT_RETURN_IF_ERROR(check_option("page_tokens", options.page_tokens, kMaxPageTokens));
     if (options.n_pages.size() != program.groups.size()) {
         return refuse("Page counts are given for {} state groups, the program has {}.", options.n_pages.size(), program.groups.size());
     }
-    for (uint32_t n_pages : options.n_pages) TAKT_RETURN_IF_ERROR(check_option("n_pages", n_pages, kMaxPages));
+    for (uint32_t n_pages : options.n_pages) TAKT_RETURN_IF_ERROR(check_option("n_pages", n_pages, kMaxPositions / options.page_tokens));
     return {};
 }
 

@@ -1,0 +1,228 @@
+// Running a step: rows get their places, ops run in order, outputs are copied out.
+#include "reference/reference_executable.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "backend/argmax.h"
+#include "backend/step_batch_check.h"
+#include "base/clock.h"
+#include "reference/reference_ops.h"
+
+namespace takt::reference {
+namespace {
+
+constexpr uint32_t kMatmulBlock = 64;   // output rows of one task
+
+}  // namespace
+
+ReferenceExecutable::ReferenceExecutable(std::shared_ptr<const Program> program, std::shared_ptr<const ReferenceWeights> weights,
+                                         const CompileOptions& options, ReferenceMemory memory, ThreadPool* pool)
+    : program_(std::move(program)), weights_(std::move(weights)), options_(options), memory_(std::move(memory)), pool_(pool) {
+    places_.reserve(options.max_rows);
+    output_rows_.reserve(options.max_output_rows);
+    argmax_.reserve(options.max_output_rows);
+    last_run_.reserve(options.max_sequences);
+}
+
+Result<StepOutput> ReferenceExecutable::run(const StepBatch& batch) {
+    TAKT_RETURN_IF_ERROR(check_step_batch(*program_, options_, batch));
+    const SteadyClock clock;
+    const uint64_t start_ns = clock.now_ns();
+    batch_ = &batch;
+    place_rows(batch);
+    for (const Op& op : program_->ops) std::visit([this](const auto& o) { run_op(o); }, op);
+    StepOutput output = collect(batch);
+    batch_ = nullptr;
+    output.compute_ns = clock.now_ns() - start_ns;
+    return output;
+}
+
+void ReferenceExecutable::place_rows(const StepBatch& batch) {
+    places_.clear();
+    output_rows_.clear();
+    last_run_.clear();
+    for (uint32_t s = 0; s < batch.sequences.size(); ++s) {
+        const BatchSequence& sequence = batch.sequences[s];
+        for (uint32_t i = 0; i < sequence.n_rows; ++i) places_.push_back({s, sequence.first_position + i});
+        last_run_.push_back({sequence.sequence, sequence.n_rows});
+    }
+    for (uint32_t row = 0; row < batch.wanted.size(); ++row) {
+        if (batch.wanted[row] != OutputWanted::none) output_rows_.push_back(row);
+    }
+}
+
+StepOutput ReferenceExecutable::collect(const StepBatch& batch) {
+    const uint32_t vocab = program_->vocab_size, width = program_->value(program_->hidden).width;
+    const auto n_rows = static_cast<uint32_t>(output_rows_.size());
+    auto anyone_wants = [&](OutputWanted what) { return std::find(batch.wanted.begin(), batch.wanted.end(), what) != batch.wanted.end(); };
+    StepOutput output;
+    output.rows = output_rows_;
+    output.logits = memory_.logits().first(size_t{n_rows} * vocab);
+    for (uint32_t i = 0; i < n_rows; ++i) {
+        std::ranges::copy(memory_.row(program_->logits, i), memory_.logits().begin() + size_t{i} * vocab);
+        std::ranges::copy(memory_.row(program_->hidden, i), memory_.hidden().begin() + size_t{i} * width);
+    }
+    if (anyone_wants(OutputWanted::hidden)) output.hidden = memory_.hidden().first(size_t{n_rows} * width);
+    if (anyone_wants(OutputWanted::argmax)) {
+        argmax_.clear();
+        for (uint32_t i = 0; i < n_rows; ++i) argmax_.push_back(argmax_row(output.logits.subspan(size_t{i} * vocab, vocab)));
+        output.argmax = argmax_;
+    }
+    return output;
+}
+
+Status ReferenceExecutable::commit(uint64_t sequence, uint32_t rows_kept) {
+    for (const LastRun& last : last_run_) {
+        if (last.sequence != sequence) continue;
+        if (rows_kept <= last.n_rows) return {};   // the engine holds the length, and pages need no undoing
+        return Status(StatusCode::invalid_argument, fmt::format("Sequence {} ran {} rows, {} can't be kept.", sequence, last.n_rows, rows_kept));
+    }
+    return Status(StatusCode::invalid_argument, fmt::format("Sequence {} was not in the last step.", sequence));
+}
+
+Status ReferenceExecutable::copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) {
+    if (group >= program_->groups.size()) {
+        return Status(StatusCode::invalid_argument, fmt::format("State group {} doesn't exist, the program has {}.", group, program_->groups.size()));
+    }
+    const uint32_t n_pages = options_.n_pages[group];
+    if (from_page >= n_pages || to_page >= n_pages) {
+        return Status(StatusCode::invalid_argument, fmt::format("Page {} can't be copied to page {}, group {} has {} pages.", from_page, to_page,
+                                                                program_->groups[group].name, n_pages));
+    }
+    auto copy = [&](AlignedBuffer& buffer) {
+        const size_t page_bytes = buffer.size_bytes() / n_pages;
+        std::copy_n(buffer.data() + from_page * page_bytes, page_bytes, buffer.data() + to_page * page_bytes);
+    };
+    for (uint32_t i = 0; from_page != to_page && i < program_->states.size(); ++i) {
+        if (program_->states[i].group != group) continue;
+        copy(memory_.pages({i}).keys);
+        copy(memory_.pages({i}).values);
+    }
+    return {};
+}
+
+MemoryPlan ReferenceExecutable::memory() const {
+    return {weights_->size_bytes(), memory_.state_bytes(), memory_.scratch_bytes()};
+}
+
+uint32_t ReferenceExecutable::n_rows(ValueId value) const {
+    return static_cast<uint32_t>(program_->value(value).domain == RowDomain::tokens ? places_.size() : output_rows_.size());
+}
+
+size_t ReferenceExecutable::slot_of(const KvStateDecl& state, uint32_t sequence, uint32_t position) const {
+    const BlockTable table = batch_->sequences[sequence].block_tables[state.group];
+    return size_t{table[position / options_.page_tokens]} * options_.page_tokens + position % options_.page_tokens;
+}
+
+void ReferenceExecutable::parallel(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body) {
+    if (pool_) return pool_->run(n_tasks, body);
+    for (uint32_t task = 0; task < n_tasks; ++task) body(task, 0);
+}
+
+void ReferenceExecutable::run_op(const EmbedOp& op) {
+    const float* table = weights_->data(op.table);
+    for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+        const std::span<float> out = memory_.row(op.out, row);
+        std::copy_n(table + static_cast<size_t>(batch_->tokens[row]) * out.size(), out.size(), out.begin());
+    }
+}
+
+void ReferenceExecutable::run_op(const RmsNormOp& op) {
+    const std::span<const float> weight(weights_->data(op.weight), program_->weight(op.weight).columns);
+    parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
+        rms_norm_row(memory_.row(op.in, row), weight, op.epsilon, memory_.row(op.out, row));
+    });
+}
+
+// A block of the weight meets every row while it is in the cache; each row is a product of its own.
+void ReferenceExecutable::run_op(const MatmulOp& op) {
+    const WeightDecl& decl = program_->weight(op.weight);
+    const MatrixView weight{weights_->data(op.weight), decl.rows, decl.columns};
+    const float* bias = weights_->data(op.bias);
+    parallel((decl.rows + kMatmulBlock - 1) / kMatmulBlock, [&](uint32_t block, uint32_t) {
+        const uint32_t first = block * kMatmulBlock, n = std::min(kMatmulBlock, decl.rows - first);
+        for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+            matmul_block(weight, bias, first, n, memory_.row(op.in, row).data(), memory_.row(op.out, row).data());
+        }
+    });
+}
+
+void ReferenceExecutable::run_op(const RopeOp& op) {
+    const float* factors = weights_->data(op.factors);
+    parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
+        rope_row(op, factors, places_[row].position, memory_.row(op.in, row), memory_.row(op.out, row));
+    });
+}
+
+void ReferenceExecutable::run_op(const KvAppendOp& op) {
+    const KvStateDecl& state = program_->state(op.state);
+    KvPages& pages = memory_.pages(op.state);
+    for (uint32_t row = 0; row < n_rows(op.keys); ++row) {
+        const size_t slot = slot_of(state, places_[row].sequence, places_[row].position);
+        const std::span<const float> keys = memory_.row(op.keys, row), values = memory_.row(op.values, row);
+        std::copy(keys.begin(), keys.end(), pages.keys.as<float>().data() + slot * keys.size());
+        std::copy(values.begin(), values.end(), pages.values.as<float>().data() + slot * values.size());
+    }
+}
+
+void ReferenceExecutable::run_op(const AttentionOp& op) {
+    parallel(n_rows(op.out) * op.n_heads, [&](uint32_t task, uint32_t worker) {
+        attend_head(op, task / op.n_heads, task % op.n_heads, memory_.scores(worker));
+    });
+}
+
+void ReferenceExecutable::attend_head(const AttentionOp& op, uint32_t row, uint32_t head, std::span<double> scores) {
+    const KvStateDecl& state = program_->state(op.state);
+    const KvPages& pages = memory_.pages(op.state);
+    const auto [sequence, position] = places_[row];
+    const uint32_t first = first_visible_position(position, program_->groups[state.group].window), n = position - first + 1;
+    const uint32_t kv_head = head / (op.n_heads / state.n_kv_heads);
+    const float* query = memory_.row(op.query, row).data() + size_t{head} * state.key_dim;
+    auto vector_at = [&](const AlignedBuffer& buffer, uint32_t i, uint32_t dim) {
+        return buffer.as<float>().data() + (slot_of(state, sequence, first + i) * state.n_kv_heads + kv_head) * dim;
+    };
+
+    for (uint32_t i = 0; i < n; ++i) scores[i] = dot(query, vector_at(pages.keys, i, state.key_dim), state.key_dim) * op.scale;
+    if (op.soft_cap > 0) {
+        for (double& score : scores.first(n)) score = op.soft_cap * std::tanh(score / op.soft_cap);
+    }
+    softmax(scores.first(n));
+    const std::span<float> out = memory_.row(op.out, row).subspan(size_t{head} * state.value_dim, state.value_dim);
+    for (uint32_t d = 0; d < state.value_dim; ++d) {
+        double sum = 0;
+        for (uint32_t i = 0; i < n; ++i) sum += scores[i] * vector_at(pages.values, i, state.value_dim)[d];
+        out[d] = static_cast<float>(sum);
+    }
+}
+
+void ReferenceExecutable::run_op(const GatedActivationOp& op) {
+    parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
+        gated_activation_row(op.activation, memory_.row(op.gate, row), memory_.row(op.up, row), memory_.row(op.out, row));
+    });
+}
+
+void ReferenceExecutable::run_op(const AddOp& op) {
+    for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+        std::ranges::transform(memory_.row(op.a, row), memory_.row(op.b, row), memory_.row(op.out, row).begin(), std::plus<>());
+    }
+}
+
+void ReferenceExecutable::run_op(const ScaleOp& op) {
+    for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+        std::ranges::transform(memory_.row(op.in, row), memory_.row(op.out, row).begin(), [&](float x) { return x * op.factor; });
+    }
+}
+
+void ReferenceExecutable::run_op(const SoftCapOp& op) {
+    parallel(n_rows(op.out), [&](uint32_t row, uint32_t) { soft_cap_row(op.cap, memory_.row(op.in, row), memory_.row(op.out, row)); });
+}
+
+void ReferenceExecutable::run_op(const SelectRowsOp& op) {
+    for (uint32_t i = 0; i < output_rows_.size(); ++i) std::ranges::copy(memory_.row(op.in, output_rows_[i]), memory_.row(op.out, i).begin());
+}
+
+}  // namespace takt::reference

@@ -1,0 +1,61 @@
+// Interprets a program op by op over a step batch.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "backend/backend.h"
+#include "reference/reference_memory.h"
+#include "reference/reference_weights.h"
+
+namespace takt::reference {
+
+class ReferenceExecutable final : public Executable {
+public:
+    ReferenceExecutable(std::shared_ptr<const Program> program, std::shared_ptr<const ReferenceWeights> weights,
+                        const CompileOptions& options, ReferenceMemory memory, ThreadPool* pool);
+
+    Result<StepOutput> run(const StepBatch& batch) override;
+    Status commit(uint64_t sequence, uint32_t rows_kept) override;
+    Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) override;
+    MemoryPlan memory() const override;
+
+private:
+    struct RowPlace { uint32_t sequence, position; };   // index into the batch's sequences
+    struct LastRun { uint64_t sequence; uint32_t n_rows; };
+
+    void place_rows(const StepBatch& batch);
+    StepOutput collect(const StepBatch& batch);
+    uint32_t n_rows(ValueId value) const;
+    // Where the row's sequence keeps `position` of this state: an index into its positions of all pages.
+    size_t slot_of(const KvStateDecl& state, uint32_t sequence, uint32_t position) const;
+    void attend_head(const AttentionOp& op, uint32_t row, uint32_t head, std::span<double> scores);
+
+    void run_op(const EmbedOp& op);
+    void run_op(const RmsNormOp& op);
+    void run_op(const MatmulOp& op);
+    void run_op(const RopeOp& op);
+    void run_op(const KvAppendOp& op);
+    void run_op(const AttentionOp& op);
+    void run_op(const GatedActivationOp& op);
+    void run_op(const AddOp& op);
+    void run_op(const ScaleOp& op);
+    void run_op(const SoftCapOp& op);
+    void run_op(const SelectRowsOp& op);
+    void parallel(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body);
+
+    std::shared_ptr<const Program> program_;
+    std::shared_ptr<const ReferenceWeights> weights_;
+    CompileOptions options_;
+    ReferenceMemory memory_;
+    ThreadPool* pool_;
+
+    const StepBatch* batch_ = nullptr;   // only while running
+    std::vector<RowPlace> places_;       // per row of the batch
+    std::vector<uint32_t> output_rows_;
+    std::vector<int32_t> argmax_;
+    std::vector<LastRun> last_run_;
+};
+
+}  // namespace takt::reference
