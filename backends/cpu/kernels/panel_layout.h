@@ -38,12 +38,13 @@ struct PanelLayout {
     size_t high_offset = 0, scales_offset = 0, mins_offset = 0, supers_offset = 0;   // from the panel's start
 };
 
-// One row of activations: int8 values, then per block of 32 one float scale, scale * sum of the values, the int32 sum of
-// the values, and the int32 sums of both halves. A block that holds a value that isn't finite has a scale of NaN.
+// One row of activations: int8 values in [-127, 127], then per block of 32 one float scale, scale * sum of the values, minus
+// the int32 sum of the values, and minus the int32 sums of its halves (negated, since they only ever undo the weights' offset).
+// A block that holds a value that isn't finite has a scale of NaN.
 struct QuantizedLayout {
     uint32_t cols = 0, n_blocks = 0;
     size_t row_bytes = 0;          // a multiple of 64
-    size_t scales_offset = 0, scaled_sums_offset = 0, sums_offset = 0, half_sums_offset = 0;
+    size_t scales_offset = 0, scaled_sums_offset = 0, minus_sums_offset = 0, minus_half_sums_offset = 0;
 };
 
 // out[row * out_stride + r] = weights[r] . x[row], for the rows and panels asked for. Pointers are to row 0 and panel 0.
