@@ -24,7 +24,7 @@ private:
     std::shared_ptr<const Tokenizer> tokenizer_;
     std::string pending_;
     bool keep_special_;
-    bool at_start_;
+    bool at_start_;  // the next text may begin with the space that the encoder put there
 };
 
 }  // namespace takt
