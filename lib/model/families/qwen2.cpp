@@ -18,8 +18,9 @@ Result<Program> build_qwen2(const ModelConfig& config, const GgufFile& file) {
         const ValueId q = parts.linear("attn_q", normed, config.n_heads * config.key_dim, kRequired);
         const ValueId k = parts.linear("attn_k", normed, config.n_kv_heads * config.key_dim, kRequired);
         const ValueId v = parts.linear("attn_v", normed, config.n_kv_heads * config.value_dim, kRequired);
-        const ValueId attended = parts.attend(group, b.rope(parts.name("q_rope"), q, rope), b.rope(parts.name("k_rope"), k, rope), v,
-                                              attention_scale(config.key_dim));
+        const ValueId q_rope = b.rope(parts.name("q_rope"), q, rope);
+        const ValueId k_rope = b.rope(parts.name("k_rope"), k, rope);
+        const ValueId attended = parts.attend(group, q_rope, k_rope, v, attention_scale(config.key_dim));
         x = b.add(parts.name("attn_residual"), x, attended);
         const ValueId ffn = parts.gated_ffn(parts.norm("ffn_norm", x), Activation::silu);
         x = b.add(parts.name("ffn_residual"), x, ffn);

@@ -1,0 +1,63 @@
+// The tiny random models of golden/tiny with the logits an independent implementation gives.
+#pragma once
+
+#include <catch2/catch.hpp>
+
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "base/file.h"
+#include "model/model.h"
+
+namespace takt::test {
+
+constexpr const char* kTinyFamilies[] = {"llama", "llama-linear-rope", "llama3-rope", "mistral-as-llama", "qwen2", "gemma3"};
+constexpr const char* kTinyQuants[] = {"quant-f16", "quant-bf16", "quant-q4_0", "quant-q4_1", "quant-q5_0", "quant-q5_1",
+                                       "quant-q8_0", "quant-q4_k_m", "quant-q5_k_m", "quant-q6_k"};
+
+inline std::string tiny_path(const std::string& name, const char* extension = ".gguf") {
+    return std::string(TAKT_TEST_DATA_DIR) + "/golden/tiny/" + name + extension;
+}
+
+inline Result<std::shared_ptr<const Model>> load_model(const std::string& path, const Logger& logger = Logger()) {
+    Result<std::shared_ptr<const ByteSource>> source = open_file(path);
+    if (!source.ok()) return source.status();
+    return Model::load(*source, logger);
+}
+
+inline std::shared_ptr<const Model> load_tiny(const std::string& name) {
+    Result<std::shared_ptr<const Model>> model = load_model(tiny_path(name));
+    INFO(name << ": " << model.status().message());
+    REQUIRE(model.ok());
+    return *model;
+}
+
+struct GoldenSequence {
+    std::vector<int32_t> ids;
+    std::vector<uint32_t> positions;   // those with known logits
+    std::vector<float> logits;         // [positions.size()][vocab_size]
+};
+
+inline std::vector<GoldenSequence> golden_sequences(const std::string& name) {
+    std::ifstream text(tiny_path(name, ".json")), data(tiny_path(name, ".logits.f32"), std::ios::binary);
+    REQUIRE(text.good());
+    REQUIRE(data.good());
+    const nlohmann::json golden = nlohmann::json::parse(text);
+    const size_t vocab_size = golden.at("vocab_size");
+    std::vector<GoldenSequence> sequences;
+    for (const nlohmann::json& entry : golden.at("sequences")) {
+        GoldenSequence& sequence = sequences.emplace_back();
+        sequence.ids = entry.at("ids").get<std::vector<int32_t>>();
+        sequence.positions = entry.at("logit_positions").get<std::vector<uint32_t>>();
+        sequence.logits.resize(sequence.positions.size() * vocab_size);
+        data.read(reinterpret_cast<char*>(sequence.logits.data()), static_cast<std::streamsize>(sequence.logits.size() * sizeof(float)));
+        REQUIRE(data.good());
+    }
+    return sequences;
+}
+
+}  // namespace takt::test
