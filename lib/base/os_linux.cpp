@@ -1,0 +1,189 @@
+// Files, threads and sleeping on Linux. The CPUs that the process may use are counted in os_linux_cpus.cpp.
+#include "base/os.h"
+
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <system_error>
+
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+namespace takt::os {
+namespace {
+
+// One read or write call moves less than 2 GiB on Linux anyway.
+constexpr size_t kLargestTransfer = size_t{1} << 30;
+
+std::string error_text(int error) { return std::system_category().message(error); }
+
+Status failed(const char* doing, const std::string& name, int error) {
+    const bool missing = error == ENOENT || error == ENOTDIR;
+    return Status(missing ? StatusCode::file_not_found : StatusCode::file_io,
+                  fmt::format("{} {} failed: {}.", doing, name, error_text(error)));
+}
+
+const char* kind_of(mode_t mode) {
+    if (S_ISDIR(mode)) return "a directory";
+    if (S_ISFIFO(mode)) return "a FIFO or pipe";
+    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
+    if (S_ISSOCK(mode)) return "a socket";
+    return "something else";
+}
+
+Status check_regular(const std::string& name, const struct stat& info) {
+    if (S_ISREG(info.st_mode)) return {};
+    return Status(StatusCode::file_io, fmt::format("{} is {}, not a regular file.", name, kind_of(info.st_mode)));
+}
+
+Status check_path(const std::string& path) {
+    if (path.empty()) return Status(StatusCode::invalid_argument, "The path is empty.");
+    if (path.find('\0') != std::string::npos) {
+        return Status(StatusCode::invalid_argument, "The path holds a zero byte.");
+    }
+    return {};
+}
+
+Result<OpenedFile> checked_file(FileHandle handle, const std::string& name) {
+    struct stat info {};
+    if (fstat(handle.descriptor(), &info) != 0) return failed("Looking at", name, errno);
+    TAKT_RETURN_IF_ERROR(check_regular(name, info));
+    return OpenedFile{std::move(handle), static_cast<uint64_t>(info.st_size)};
+}
+
+// close() reports the last write error of some file systems, so a written file is closed by hand.
+Status write_and_sync(FileHandle& file, std::span<const std::byte> bytes, const std::string& name) {
+    while (!bytes.empty()) {
+        const ssize_t written = write(file.descriptor(), bytes.data(), std::min(bytes.size(), kLargestTransfer));
+        if (written < 0 && errno == EINTR) continue;
+        if (written < 0) return failed("Writing", name, errno);
+        bytes = bytes.subspan(static_cast<size_t>(written));
+    }
+    if (fsync(file.descriptor()) != 0) return failed("Syncing", name, errno);
+    return {};
+}
+
+std::string folder_of(const std::string& path) {
+    const size_t slash = path.rfind('/');
+    if (slash == std::string::npos) return ".";
+    return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// A new file of a name that nobody else has, in `folder`: a rename never leaves the file system.
+Result<FileHandle> create_temporary(const std::string& folder, mode_t mode, std::string& out_path) {
+    constexpr int kAttempts = 100;
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+        const auto stamp = std::chrono::steady_clock::now().time_since_epoch().count();
+        out_path = fmt::format("{}/.takt-{}-{}.tmp", folder, getpid(), stamp);
+        const int descriptor = open(out_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        if (descriptor >= 0) return FileHandle(descriptor);
+        if (errno != EEXIST && errno != EINTR) return failed("Creating a file in", folder, errno);
+    }
+    return Status(StatusCode::file_io, fmt::format("No free temporary name in {}.", folder));
+}
+
+}  // namespace
+
+FileHandle::~FileHandle() {
+    if (descriptor_ >= 0) close(descriptor_);
+}
+
+Result<OpenedFile> open_regular_file(const std::string& path) {
+    TAKT_RETURN_IF_ERROR(check_path(path));
+    // Looked at before it is opened, because opening alone can wake a device; and again after, because paths change.
+    struct stat info {};
+    if (stat(path.c_str(), &info) != 0) return failed("Opening", path, errno);
+    TAKT_RETURN_IF_ERROR(check_regular(path, info));
+    int descriptor = -1;
+    do {
+        descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    } while (descriptor < 0 && errno == EINTR);
+    if (descriptor < 0) return failed("Opening", path, errno);
+    return checked_file(FileHandle(descriptor), path);
+}
+
+Result<OpenedFile> duplicate_regular_file(int descriptor, const std::string& name) {
+    const int flags = fcntl(descriptor, F_GETFL);
+    if (flags < 0) return Status(StatusCode::invalid_argument, fmt::format("{} is not open.", name));
+    if ((flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH) != 0) {
+        return Status(StatusCode::invalid_argument, fmt::format("{} is not open for reading.", name));
+    }
+    const int copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0) return failed("Duplicating", name, errno);
+    return checked_file(FileHandle(copy), name);
+}
+
+Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::byte> out, const std::string& name) {
+    size_t done = 0;
+    while (done < out.size()) {
+        const size_t wanted = std::min(out.size() - done, kLargestTransfer);
+        const ssize_t got = pread(file.descriptor(), out.data() + done, wanted, static_cast<off_t>(offset + done));
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return failed("Reading", name, errno);
+        if (got == 0) break;
+        done += static_cast<size_t>(got);
+    }
+    return done;
+}
+
+Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
+    TAKT_RETURN_IF_ERROR(check_path(path));
+    mode_t mode = 0666;
+    struct stat old {};
+    const bool replaces = stat(path.c_str(), &old) == 0;
+    if (replaces) {
+        TAKT_RETURN_IF_ERROR(check_regular(path, old));
+        mode = old.st_mode & 0777;
+    }
+    const std::string folder = folder_of(path);
+    std::string temporary;
+    Result<FileHandle> file = create_temporary(folder, mode, temporary);
+    if (!file.ok()) return file.status().with_context(fmt::format("writing {}", path));
+    Status status = write_and_sync(*file, bytes, path);
+    if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) status = failed("Renaming to", path, errno);
+    if (!status.ok()) {
+        unlink(temporary.c_str());
+        return status;
+    }
+    // The name itself lasts only when the folder is synced. Some file systems refuse that; the file is whole either way.
+    const FileHandle folder_handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (folder_handle.descriptor() >= 0) fsync(folder_handle.descriptor());
+    return {};
+}
+
+std::thread start_quiet_thread(const char* name, std::function<void()> body) {
+    sigset_t quiet;
+    sigfillset(&quiet);
+    for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&quiet, crash);
+    // Set before the start and inherited, so that no signal finds the thread without its mask.
+    sigset_t before;
+    pthread_sigmask(SIG_BLOCK, &quiet, &before);
+    try {
+        std::thread thread(std::move(body));
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        pthread_setname_np(thread.native_handle(), name);
+        return thread;
+    } catch (...) {
+        pthread_sigmask(SIG_SETMASK, &before, nullptr);
+        throw;
+    }
+}
+
+void wait_while_equal(const std::atomic<uint32_t>& word, uint32_t expected) {
+    static_assert(sizeof(word) == sizeof(uint32_t) && std::atomic<uint32_t>::is_always_lock_free);
+    syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, expected, nullptr, nullptr, 0);
+}
+
+void wake(const std::atomic<uint32_t>& word, uint32_t n_waiters) {
+    const uint32_t n = std::min<uint32_t>(n_waiters, INT_MAX);
+    syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, n, nullptr, nullptr, 0);
+}
+
+}  // namespace takt::os

@@ -1,0 +1,186 @@
+// Workers that spin briefly for the next job and then park; tasks are claimed one by one from a word that also names the job.
+#include "base/thread_pool.h"
+
+#include <algorithm>
+#include <chrono>
+#include <mutex>
+#include <system_error>
+#include <thread>
+#include <vector>
+
+#include "base/os.h"
+
+namespace takt {
+namespace {
+
+using Body = FunctionRef<void(uint32_t, uint32_t)>;
+
+constexpr uint32_t kMostThreads = 1024;
+// A decode step starts a job every few to some tens of microseconds; a parked worker costs its waker a system call.
+constexpr std::chrono::microseconds kSpin{50};
+constexpr int kPausesPerLook = 16;  // between two looks at the clock, which costs as much as some pauses
+
+void cpu_pause() {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    asm volatile("yield");
+#endif
+}
+
+// The job in the high half, its next task in the low half. A claim is a compare-and-swap of the whole word, so a worker
+// that comes late can never take a task of a later job with an earlier job's body.
+constexpr uint32_t kNoTasks = UINT32_MAX;
+constexpr uint64_t job_word(uint32_t job, uint32_t next) { return uint64_t{job} << 32 | next; }
+constexpr uint32_t job_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
+constexpr uint32_t next_of(uint64_t word) { return static_cast<uint32_t>(word); }
+
+}  // namespace
+
+struct ThreadPool::Impl {
+    // Apart, because every claim writes the first, the last finisher the second, and idle workers look at the third.
+    alignas(64) std::atomic<uint64_t> word{job_word(0, kNoTasks)};
+    alignas(64) std::atomic<uint32_t> unfinished{0};
+    std::atomic<uint32_t> caller_parked{0};
+    alignas(64) std::atomic<uint32_t> job{0};  // repeats job_of(word): a futex is 32 bits wide
+    std::atomic<uint32_t> n_parked{0};
+    std::atomic<bool> stop{false};
+    // Written only while word says kNoTasks, with release; read with acquire before a claim. Whoever read a later job's
+    // values has therefore also seen that word changed, and the claim fails.
+    alignas(64) std::atomic<uint32_t> n_tasks{0};
+    std::atomic<const Body*> body{nullptr};
+
+    std::mutex turn;  // one job at a time
+    std::atomic<std::thread::id> caller{};
+    std::chrono::microseconds spin{kSpin};
+    std::vector<std::thread> workers;
+
+    // Works on the open job until no task is left to claim.
+    void help(uint32_t worker) {
+        uint32_t done = 0;
+        uint64_t seen = word.load(std::memory_order_acquire);
+        while (true) {
+            const uint32_t last = n_tasks.load(std::memory_order_acquire);
+            const Body* call = body.load(std::memory_order_acquire);
+            if (next_of(seen) >= last) break;  // kNoTasks too: no job has that many tasks
+            if (!word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+            (*call)(next_of(seen), worker);
+            ++done;
+            seen = word.load(std::memory_order_acquire);
+        }
+        if (done == 0) return;
+        if (unfinished.fetch_sub(done, std::memory_order_seq_cst) == done &&
+            caller_parked.load(std::memory_order_seq_cst) != 0) {
+            os::wake(unfinished, 1);
+        }
+    }
+
+    // True when `ready` came true within the time that is worth spinning.
+    template <typename Ready>
+    bool spin_until(Ready ready) const {
+        if (ready()) return true;
+        if (spin.count() == 0) return false;
+        const auto end = std::chrono::steady_clock::now() + spin;
+        do {
+            for (int i = 0; i < kPausesPerLook; ++i) {
+                cpu_pause();
+                if (ready()) return true;
+            }
+        } while (std::chrono::steady_clock::now() < end);
+        return false;
+    }
+
+    void work(uint32_t worker) {
+        uint32_t last_job = 0;
+        while (true) {
+            const auto news = [&] { return job.load(std::memory_order_seq_cst) != last_job; };
+            if (!spin_until(news)) {
+                // Either run() sees this count and wakes, or its new job number is seen here or by the kernel.
+                n_parked.fetch_add(1, std::memory_order_seq_cst);
+                while (!news()) os::wait_while_equal(job, last_job);
+                n_parked.fetch_sub(1, std::memory_order_seq_cst);
+            }
+            if (stop.load(std::memory_order_acquire)) return;
+            last_job = job.load(std::memory_order_seq_cst);
+            help(worker);
+        }
+    }
+
+    void announce(uint32_t n_helpers) {
+        job.fetch_add(1, std::memory_order_seq_cst);
+        if (n_parked.load(std::memory_order_seq_cst) != 0) os::wake(job, n_helpers);
+    }
+
+    void run(uint32_t last, const Body& call) {
+        unfinished.store(last, std::memory_order_relaxed);
+        n_tasks.store(last, std::memory_order_release);
+        body.store(&call, std::memory_order_release);
+        word.store(job_word(job.load(std::memory_order_relaxed) + 1, 0), std::memory_order_seq_cst);
+        announce(last - 1);
+        help(0);
+        const auto finished = [this] { return unfinished.load(std::memory_order_acquire) == 0; };
+        if (!spin_until(finished)) {
+            caller_parked.store(1, std::memory_order_seq_cst);
+            for (uint32_t left; (left = unfinished.load(std::memory_order_seq_cst)) != 0;) {
+                os::wait_while_equal(unfinished, left);
+            }
+            caller_parked.store(0, std::memory_order_relaxed);
+        }
+        word.store(job_word(job.load(std::memory_order_relaxed), kNoTasks), std::memory_order_release);
+    }
+
+    // The calling thread's number if it is inside a body now, else n_threads.
+    uint32_t number_inside() const {
+        const std::thread::id self = std::this_thread::get_id();
+        if (caller.load(std::memory_order_relaxed) == self) return 0;
+        for (size_t i = 0; i < workers.size(); ++i) {
+            if (workers[i].get_id() == self) return static_cast<uint32_t>(i + 1);
+        }
+        return static_cast<uint32_t>(workers.size() + 1);
+    }
+};
+
+ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
+    if (n_threads == 0) n_threads = default_threads();
+    n_threads = std::min(n_threads, kMostThreads);
+    // Spinning on a CPU that another worker waits for only slows that one down.
+    if (n_threads > os::allowed_cpus()) impl_->spin = std::chrono::microseconds{0};
+    Impl* impl = impl_.get();
+    impl->workers.reserve(n_threads - 1);
+    for (uint32_t worker = 1; worker < n_threads; ++worker) {
+        try {
+            impl->workers.push_back(os::start_quiet_thread("takt-worker", [impl, worker] { impl->work(worker); }));
+        } catch (const std::system_error&) {
+            break;  // the system gives no more threads: fewer do the same work
+        }
+    }
+}
+
+ThreadPool::~ThreadPool() {
+    impl_->stop.store(true, std::memory_order_release);
+    impl_->announce(kMostThreads);
+    for (std::thread& worker : impl_->workers) worker.join();
+}
+
+uint32_t ThreadPool::n_threads() const { return static_cast<uint32_t>(impl_->workers.size() + 1); }
+
+void ThreadPool::run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body) {
+    const auto inline_as = [&](uint32_t worker) {
+        for (uint32_t task = 0; task < n_tasks; ++task) body(task, worker);
+    };
+    if (impl_->caller.load(std::memory_order_relaxed) != std::thread::id{}) {
+        if (const uint32_t number = impl_->number_inside(); number < n_threads()) return inline_as(number);
+    }
+    const std::lock_guard lock(impl_->turn);
+    impl_->caller.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    if (n_tasks < 2 || impl_->workers.empty()) {
+        inline_as(0);
+    } else {
+        impl_->run(n_tasks, body);
+    }
+    impl_->caller.store(std::thread::id{}, std::memory_order_relaxed);
+}
+
+uint32_t ThreadPool::default_threads() { return std::max(1u, std::min(os::allowed_cores(), os::cgroup_cpus())); }
+
+}  // namespace takt
