@@ -92,7 +92,9 @@ void check_first_end(const std::string& model) {
     const std::string path = test::model_path(model + ".gguf");
     if (path.empty()) return;
     const std::shared_ptr<const Tokenizer> tokenizer = open_tokenizer(path);
-    for (const json& item : read_json(kGolden + "greedy_" + model + ".json")["cases"]) {
+    const json golden = read_json(kGolden + "greedy_" + model + ".json");
+    REQUIRE(!golden["cases"].empty());
+    for (const json& item : golden["cases"]) {
         INFO(item["text"].get<std::string>());
         const std::vector<int32_t> ids = item["ids"];
         const auto end = std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return tokenizer->is_end_of_generation(id); });
