@@ -48,7 +48,8 @@ private:
         const DTypeInfo& info = dtype_info(weight.dtype);
         if (info.block_elements == 1) {
             for (size_t at = 0; at < bytes.size(); at += info.block_bytes) {
-                const float number = value(random);
+                float number = value(random);
+                if (weight.name == "factors") number = 2.5f + number;   // of RoPE: models have 1 to 32, never near 0
                 uint32_t bits;
                 std::memcpy(&bits, &number, sizeof bits);
                 if (weight.dtype == DType::f32) put(at, number);
