@@ -22,7 +22,7 @@
  *   library fills wants its struct_size set first; min(struct_size, the library's own) bytes are read and written.
  * Text is UTF-8 with a length in bytes beside it; it may hold zero bytes. Times are uint64_t nanoseconds on the runtime's
  *   clock. Functions that fill a buffer write the needed size to out_…; if the buffer is smaller they write nothing else
- *   and return TAKT_ERROR_BUFFER_TOO_SMALL; NULL with capacity 0 asks for the size.
+ *   and return TAKT_ERROR_BUFFER_TOO_SMALL; NULL with capacity 0 asks for the size and is TAKT_OK.
  */
 #ifndef TAKT_TAKT_H
 #define TAKT_TAKT_H

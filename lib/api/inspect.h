@@ -1,0 +1,17 @@
+// A model as one JSON object: what the file holds, and what takt does with it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "model/model.h"
+
+namespace takt::api {
+
+// backend: the one whose form the weights are in, "" if they aren't loaded. Bytes that are no UTF-8 become U+FFFD.
+std::string inspect_json(const Model& model, std::string_view backend, uint64_t packed_bytes);
+
+// Elements of all tensors that the program uses.
+uint64_t parameter_count(const Model& model);
+
+}  // namespace takt::api

@@ -1,0 +1,62 @@
+// Summary and stamps come from one copy of the timeline, so that they agree while the request still runs.
+#include "api/timing.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <string_view>
+
+#include "timing/timeline.h"
+#include "timing/timing_summary.h"
+
+namespace takt::api {
+namespace {
+
+takt_distribution to_c(const Distribution& from) { return {from.count, from.p50, from.p95, from.p99, from.max}; }
+
+double or_nan(const std::optional<double>& value) { return value.value_or(std::numeric_limits<double>::quiet_NaN()); }
+
+void fill_stamps(const Timeline& timeline, takt_timing& out) {
+    out.submitted_ns = timeline.submitted_ns;
+    out.scheduled_ns = timeline.scheduled_ns.value_or(TAKT_UNDEFINED_NS);
+    out.first_token_ns = timeline.steps.empty() ? TAKT_UNDEFINED_NS : timeline.steps.front().sampled_ns;
+    out.last_token_ns = timeline.steps.empty() ? TAKT_UNDEFINED_NS : timeline.steps.back().sampled_ns;
+    out.finished_ns = timeline.finished_ns.value_or(TAKT_UNDEFINED_NS);
+}
+
+void fill_summary(const TimingSummary& summary, takt_timing& out) {
+    out.queue_ns = summary.queue_ns;
+    out.prefill_ns = summary.prefill_ns;
+    out.preempted_ns = summary.preempted_ns;
+    out.decode_ns = summary.decode_ns;
+    out.finish_ns = summary.finish_ns;
+    out.e2e_ns = summary.e2e_ns;
+    out.ttft_ns = summary.ttft_ns.value_or(TAKT_UNDEFINED_NS);
+    out.tpot_ns = or_nan(summary.tpot_ns);
+    out.tpot_n1_ns = or_nan(summary.tpot_n1_ns);
+    out.step_gap_ns = to_c(summary.step_gap_ns);
+    out.itl_ns = to_c(summary.itl_ns);
+    out.prompt_tokens = summary.prompt_tokens;
+    out.cached_tokens = summary.cached_tokens;
+    out.generated_tokens = summary.generated_tokens;
+    out.prefill_tokens_per_second = or_nan(summary.prefill_tokens_per_second);
+    out.decode_tokens_per_second = or_nan(summary.decode_tokens_per_second);
+}
+
+}  // namespace
+
+takt_timing make_timing(const Request& request, Runtime& runtime) {
+    takt_timing out{};
+    out.finish_reason = static_cast<int32_t>(request.finish_reason());
+    const Timeline timeline = request.timeline();
+    // Read after the timeline: a stamp later than now would make a phase wrap around.
+    const uint64_t now_ns = timeline.finished_ns.value_or(runtime.clock().now_ns());
+    fill_stamps(timeline, out);
+    fill_summary(summarize_timeline(timeline, now_ns), out);
+    const std::string_view backend = request.backend_name();
+    std::memcpy(out.backend, backend.data(), std::min(backend.size(), sizeof out.backend - 1));
+    out.n_threads = runtime.pool().n_threads();
+    return out;
+}
+
+}  // namespace takt::api
