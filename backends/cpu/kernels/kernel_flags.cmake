@@ -1,10 +1,19 @@
-# Instruction-set flags by file suffix; such files include only layouts, intrinsics and their table.
+# Instruction-set flags by file suffix; such files include only layouts, intrinsics and their table. On another processor they are left out.
 function(takt_isa_flags suffix)
     file(GLOB files CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/backends/cpu/kernels/*_${suffix}.cpp)
     if(files AND TARGET takt_cpu)
-        set_source_files_properties(${files} TARGET_DIRECTORY takt_cpu PROPERTIES COMPILE_OPTIONS "${ARGN}")
+        if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+            set_source_files_properties(${files} TARGET_DIRECTORY takt_cpu PROPERTIES COMPILE_OPTIONS "${ARGN}")
+        else()
+            set_source_files_properties(${files} TARGET_DIRECTORY takt_cpu PROPERTIES HEADER_FILE_ONLY ON)
+        endif()
     endif()
 endfunction()
+# g++ 12 warns about the undefined operands inside its own AVX-512 intrinsics.
+set(TAKT_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c -mavx2)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    list(APPEND TAKT_AVX512_FLAGS -Wno-uninitialized -Wno-maybe-uninitialized)
+endif()
 takt_isa_flags(avx2 -mavx2 -mfma -mf16c)
-takt_isa_flags(avx512 -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c -mavx2)
-takt_isa_flags(avx512_vnni -mavx512f -mavx512bw -mavx512vl -mavx512dq -mavx512vnni -mfma -mf16c -mavx2)
+takt_isa_flags(avx512 ${TAKT_AVX512_FLAGS})
+takt_isa_flags(avx512_vnni ${TAKT_AVX512_FLAGS} -mavx512vnni)

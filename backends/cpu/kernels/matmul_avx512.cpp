@@ -1,0 +1,43 @@
+// Products of packed block weights with AVX-512BW alone: vpmaddubsw and 16-bit sums, which a group of steps can't overflow.
+#include <immintrin.h>
+
+#include "cpu/kernels/product_kernels.h"
+
+namespace takt::cpu::avx512 {
+
+#include "cpu/kernels/vec_avx512.h"
+#include "cpu/kernels/store_output.h"
+
+namespace {
+
+constexpr size_t kChunkBytes = size_t{384} << 10;
+
+// vpmaddubsw adds two products into 16 bits with saturation. |x| <= 127, so two products of b-bit weights are at most
+// 254 * (2^b - 1): 3810, 7874 and 16002 for 4, 5 and 6 bits. Eight, four and two of those stay below 32768. 8-bit weights are
+// taken signed: |w| * (x with w's sign), at most 128 * 127 * 2.
+struct Dot {
+    static constexpr bool kSignedWeights = true;
+    static constexpr int kTileRows = 4, kTileVectors = 2;
+    void begin(VecI start) { sum = start; }
+    template <int kBits>
+    void step(VecI weights, VecI x, int i) {
+        constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : kBits == 6 ? 2 : 1;
+        VecI pairs;
+        if constexpr (kBits == 8) {
+            const VecI signed_x = _mm512_mask_sub_epi8(x, _mm512_movepi8_mask(weights), zero_i(), x);
+            pairs = _mm512_maddubs_epi16(_mm512_abs_epi8(weights), signed_x);
+        } else {
+            pairs = _mm512_maddubs_epi16(weights, x);
+        }
+        short_sum = i % kFlush == 0 ? pairs : _mm512_add_epi16(short_sum, pairs);
+        if (i % kFlush == kFlush - 1) sum = add_i(sum, _mm512_madd_epi16(short_sum, _mm512_set1_epi16(1)));
+    }
+    VecI end() const { return sum; }
+    VecI sum, short_sum;
+};
+
+}  // namespace
+
+#include "cpu/kernels/matmul_blocks.h"
+
+}  // namespace takt::cpu::avx512
