@@ -15,7 +15,8 @@ public:
     const DeviceInfo& device_info() const override { return device_; }
     Status supports(const Program&) const override { return {}; }
 
-    Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program, const WeightSource& source, WeightStore& store,
+    Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program,
+                                                              const WeightSource& source, WeightStore& store,
                                                               const LoadProgress& progress) override {
         return store.get_or_make({"reference", source.instance(), "f32"},
                                  [&] { return ReferenceWeights::load(program, source, progress); });
@@ -28,14 +29,18 @@ public:
         return plan;
     }
 
-    Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program, std::shared_ptr<const PackedWeights> weights,
+    Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
+                                                std::shared_ptr<const PackedWeights> weights,
                                                 const CompileOptions& options) override {
         TAKT_RETURN_IF_ERROR(check_compile_options(*program, options));
         auto own = std::dynamic_pointer_cast<const ReferenceWeights>(std::move(weights));
-        if (!own) return Status(StatusCode::invalid_argument, "The weights were not loaded by the reference backend.");
+        if (!own)
+            return Status(StatusCode::invalid_argument,
+                          "The weights were not loaded by the reference backend.");
         Result<ReferenceMemory> memory = ReferenceMemory::allocate(*program, options, n_threads());
         if (!memory.ok()) return memory.status();
-        return std::unique_ptr<Executable>(std::make_unique<ReferenceExecutable>(std::move(program), std::move(own), options, std::move(*memory), pool_));
+        return std::unique_ptr<Executable>(std::make_unique<ReferenceExecutable>(
+            std::move(program), std::move(own), options, std::move(*memory), pool_));
     }
 
 private:

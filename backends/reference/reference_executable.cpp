@@ -15,13 +15,19 @@
 namespace takt::reference {
 namespace {
 
-constexpr uint32_t kMatmulBlock = 64;   // output rows of one task
+constexpr uint32_t kMatmulBlock = 64;  // output rows of one task
 
 }  // namespace
 
-ReferenceExecutable::ReferenceExecutable(std::shared_ptr<const Program> program, std::shared_ptr<const ReferenceWeights> weights,
-                                         const CompileOptions& options, ReferenceMemory memory, ThreadPool* pool)
-    : program_(std::move(program)), weights_(std::move(weights)), options_(options), memory_(std::move(memory)), pool_(pool) {
+ReferenceExecutable::ReferenceExecutable(std::shared_ptr<const Program> program,
+                                         std::shared_ptr<const ReferenceWeights> weights,
+                                         const CompileOptions& options, ReferenceMemory memory,
+                                         ThreadPool* pool)
+    : program_(std::move(program)),
+      weights_(std::move(weights)),
+      options_(options),
+      memory_(std::move(memory)),
+      pool_(pool) {
     places_.reserve(options.max_rows);
     output_rows_.reserve(options.max_output_rows);
     argmax_.reserve(options.max_output_rows);
@@ -58,7 +64,9 @@ void ReferenceExecutable::place_rows(const StepBatch& batch) {
 StepOutput ReferenceExecutable::collect(const StepBatch& batch) {
     const uint32_t vocab = program_->vocab_size, width = program_->value(program_->hidden).width;
     const auto n_rows = static_cast<uint32_t>(output_rows_.size());
-    auto anyone_wants = [&](OutputWanted what) { return std::find(batch.wanted.begin(), batch.wanted.end(), what) != batch.wanted.end(); };
+    auto anyone_wants = [&](OutputWanted what) {
+        return std::find(batch.wanted.begin(), batch.wanted.end(), what) != batch.wanted.end();
+    };
     StepOutput output;
     output.rows = output_rows_;
     output.logits = memory_.logits().first(size_t{n_rows} * vocab);
@@ -69,7 +77,8 @@ StepOutput ReferenceExecutable::collect(const StepBatch& batch) {
     if (anyone_wants(OutputWanted::hidden)) output.hidden = memory_.hidden().first(size_t{n_rows} * width);
     if (anyone_wants(OutputWanted::argmax)) {
         argmax_.clear();
-        for (uint32_t i = 0; i < n_rows; ++i) argmax_.push_back(argmax_row(output.logits.subspan(size_t{i} * vocab, vocab)));
+        for (uint32_t i = 0; i < n_rows; ++i)
+            argmax_.push_back(argmax_row(output.logits.subspan(size_t{i} * vocab, vocab)));
         output.argmax = argmax_;
     }
     return output;
@@ -78,20 +87,25 @@ StepOutput ReferenceExecutable::collect(const StepBatch& batch) {
 Status ReferenceExecutable::commit(uint64_t sequence, uint32_t rows_kept) {
     for (const LastRun& last : last_run_) {
         if (last.sequence != sequence) continue;
-        if (rows_kept <= last.n_rows) return {};   // the engine holds the length, and pages need no undoing
-        return Status(StatusCode::invalid_argument, fmt::format("Sequence {} ran {} rows, {} can't be kept.", sequence, last.n_rows, rows_kept));
+        if (rows_kept <= last.n_rows) return {};  // the engine holds the length, and pages need no undoing
+        return Status(StatusCode::invalid_argument, fmt::format("Sequence {} ran {} rows, {} can't be kept.",
+                                                                sequence, last.n_rows, rows_kept));
     }
-    return Status(StatusCode::invalid_argument, fmt::format("Sequence {} was not in the last step.", sequence));
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("Sequence {} was not in the last step.", sequence));
 }
 
 Status ReferenceExecutable::copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) {
     if (group >= program_->groups.size()) {
-        return Status(StatusCode::invalid_argument, fmt::format("State group {} doesn't exist, the program has {}.", group, program_->groups.size()));
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("State group {} doesn't exist, the program has {}.", group, program_->groups.size()));
     }
     const uint32_t n_pages = options_.n_pages[group];
     if (from_page >= n_pages || to_page >= n_pages) {
-        return Status(StatusCode::invalid_argument, fmt::format("Page {} can't be copied to page {}, group {} has {} pages.", from_page, to_page,
-                                                                program_->groups[group].name, n_pages));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("Page {} can't be copied to page {}, group {} has {} pages.", from_page,
+                                  to_page, program_->groups[group].name, n_pages));
     }
     auto copy = [&](AlignedBuffer& buffer) {
         const size_t page_bytes = buffer.size_bytes() / n_pages;
@@ -110,12 +124,14 @@ MemoryPlan ReferenceExecutable::memory() const {
 }
 
 uint32_t ReferenceExecutable::n_rows(ValueId value) const {
-    return static_cast<uint32_t>(program_->value(value).domain == RowDomain::tokens ? places_.size() : output_rows_.size());
+    return static_cast<uint32_t>(program_->value(value).domain == RowDomain::tokens ? places_.size()
+                                                                                    : output_rows_.size());
 }
 
 size_t ReferenceExecutable::slot_of(const KvStateDecl& state, uint32_t sequence, uint32_t position) const {
     const BlockTable table = batch_->sequences[sequence].block_tables[state.group];
-    return size_t{table[position / options_.page_tokens]} * options_.page_tokens + position % options_.page_tokens;
+    return size_t{table[position / options_.page_tokens]} * options_.page_tokens +
+           position % options_.page_tokens;
 }
 
 void ReferenceExecutable::parallel(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body) {
@@ -146,7 +162,8 @@ void ReferenceExecutable::run_op(const MatmulOp& op) {
     parallel((decl.rows + kMatmulBlock - 1) / kMatmulBlock, [&](uint32_t block, uint32_t) {
         const uint32_t first = block * kMatmulBlock, n = std::min(kMatmulBlock, decl.rows - first);
         for (uint32_t row = 0; row < n_rows(op.out); ++row) {
-            matmul_block(weight, bias, first, n, memory_.row(op.in, row).data(), memory_.row(op.out, row).data());
+            matmul_block(weight, bias, first, n, memory_.row(op.in, row).data(),
+                         memory_.row(op.out, row).data());
         }
     });
 }
@@ -175,23 +192,28 @@ void ReferenceExecutable::run_op(const AttentionOp& op) {
     });
 }
 
-void ReferenceExecutable::attend_head(const AttentionOp& op, uint32_t row, uint32_t head, std::span<double> scores) {
+void ReferenceExecutable::attend_head(const AttentionOp& op, uint32_t row, uint32_t head,
+                                      std::span<double> scores) {
     const KvStateDecl& state = program_->state(op.state);
     const KvPages& pages = memory_.pages(op.state);
     const auto [sequence, position] = places_[row];
-    const uint32_t first = first_visible_position(position, program_->groups[state.group].window), n = position - first + 1;
+    const uint32_t first = first_visible_position(position, program_->groups[state.group].window),
+                   n = position - first + 1;
     const uint32_t kv_head = head / (op.n_heads / state.n_kv_heads);
     const float* query = memory_.row(op.query, row).data() + size_t{head} * state.key_dim;
     auto vector_at = [&](const AlignedBuffer& buffer, uint32_t i, uint32_t dim) {
-        return buffer.as<float>().data() + (slot_of(state, sequence, first + i) * state.n_kv_heads + kv_head) * dim;
+        return buffer.as<float>().data() +
+               (slot_of(state, sequence, first + i) * state.n_kv_heads + kv_head) * dim;
     };
 
-    for (uint32_t i = 0; i < n; ++i) scores[i] = dot(query, vector_at(pages.keys, i, state.key_dim), state.key_dim) * op.scale;
+    for (uint32_t i = 0; i < n; ++i)
+        scores[i] = dot(query, vector_at(pages.keys, i, state.key_dim), state.key_dim) * op.scale;
     if (op.soft_cap > 0) {
         for (double& score : scores.first(n)) score = op.soft_cap * std::tanh(score / op.soft_cap);
     }
     softmax(scores.first(n));
-    const std::span<float> out = memory_.row(op.out, row).subspan(size_t{head} * state.value_dim, state.value_dim);
+    const std::span<float> out =
+        memory_.row(op.out, row).subspan(size_t{head} * state.value_dim, state.value_dim);
     for (uint32_t d = 0; d < state.value_dim; ++d) {
         double sum = 0;
         for (uint32_t i = 0; i < n; ++i) sum += scores[i] * vector_at(pages.values, i, state.value_dim)[d];
@@ -201,28 +223,34 @@ void ReferenceExecutable::attend_head(const AttentionOp& op, uint32_t row, uint3
 
 void ReferenceExecutable::run_op(const GatedActivationOp& op) {
     parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
-        gated_activation_row(op.activation, memory_.row(op.gate, row), memory_.row(op.up, row), memory_.row(op.out, row));
+        gated_activation_row(op.activation, memory_.row(op.gate, row), memory_.row(op.up, row),
+                             memory_.row(op.out, row));
     });
 }
 
 void ReferenceExecutable::run_op(const AddOp& op) {
     for (uint32_t row = 0; row < n_rows(op.out); ++row) {
-        std::ranges::transform(memory_.row(op.a, row), memory_.row(op.b, row), memory_.row(op.out, row).begin(), std::plus<>());
+        std::ranges::transform(memory_.row(op.a, row), memory_.row(op.b, row),
+                               memory_.row(op.out, row).begin(), std::plus<>());
     }
 }
 
 void ReferenceExecutable::run_op(const ScaleOp& op) {
     for (uint32_t row = 0; row < n_rows(op.out); ++row) {
-        std::ranges::transform(memory_.row(op.in, row), memory_.row(op.out, row).begin(), [&](float x) { return x * op.factor; });
+        std::ranges::transform(memory_.row(op.in, row), memory_.row(op.out, row).begin(),
+                               [&](float x) { return x * op.factor; });
     }
 }
 
 void ReferenceExecutable::run_op(const SoftCapOp& op) {
-    parallel(n_rows(op.out), [&](uint32_t row, uint32_t) { soft_cap_row(op.cap, memory_.row(op.in, row), memory_.row(op.out, row)); });
+    parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
+        soft_cap_row(op.cap, memory_.row(op.in, row), memory_.row(op.out, row));
+    });
 }
 
 void ReferenceExecutable::run_op(const SelectRowsOp& op) {
-    for (uint32_t i = 0; i < output_rows_.size(); ++i) std::ranges::copy(memory_.row(op.in, output_rows_[i]), memory_.row(op.out, i).begin());
+    for (uint32_t i = 0; i < output_rows_.size(); ++i)
+        std::ranges::copy(memory_.row(op.in, output_rows_[i]), memory_.row(op.out, i).begin());
 }
 
 }  // namespace takt::reference

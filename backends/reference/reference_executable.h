@@ -13,8 +13,9 @@ namespace takt::reference {
 
 class ReferenceExecutable final : public Executable {
 public:
-    ReferenceExecutable(std::shared_ptr<const Program> program, std::shared_ptr<const ReferenceWeights> weights,
-                        const CompileOptions& options, ReferenceMemory memory, ThreadPool* pool);
+    ReferenceExecutable(std::shared_ptr<const Program> program,
+                        std::shared_ptr<const ReferenceWeights> weights, const CompileOptions& options,
+                        ReferenceMemory memory, ThreadPool* pool);
 
     Result<StepOutput> run(const StepBatch& batch) override;
     Status commit(uint64_t sequence, uint32_t rows_kept) override;
@@ -22,8 +23,13 @@ public:
     MemoryPlan memory() const override;
 
 private:
-    struct RowPlace { uint32_t sequence, position; };   // index into the batch's sequences
-    struct LastRun { uint64_t sequence; uint32_t n_rows; };
+    struct RowPlace {
+        uint32_t sequence, position;
+    };  // index into the batch's sequences
+    struct LastRun {
+        uint64_t sequence;
+        uint32_t n_rows;
+    };
 
     void place_rows(const StepBatch& batch);
     StepOutput collect(const StepBatch& batch);
@@ -51,8 +57,8 @@ private:
     ReferenceMemory memory_;
     ThreadPool* pool_;
 
-    const StepBatch* batch_ = nullptr;   // only while running
-    std::vector<RowPlace> places_;       // per row of the batch
+    const StepBatch* batch_ = nullptr;  // only while running
+    std::vector<RowPlace> places_;      // per row of the batch
     std::vector<uint32_t> output_rows_;
     std::vector<int32_t> argmax_;
     std::vector<LastRun> last_run_;

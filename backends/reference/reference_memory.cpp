@@ -12,8 +12,8 @@ uint64_t row_stride(uint32_t width) {
 
 struct Sizes {
     SlotPlan slot_plan;
-    std::vector<uint64_t> slots;          // bytes
-    std::vector<uint64_t> keys, values;   // bytes, per state
+    std::vector<uint64_t> slots;         // bytes
+    std::vector<uint64_t> keys, values;  // bytes, per state
     uint64_t scores = 0, logits = 0, hidden = 0;
 };
 
@@ -54,13 +54,15 @@ MemoryPlan ReferenceMemory::plan(const Program& program, const CompileOptions& o
     return plan;
 }
 
-Result<ReferenceMemory> ReferenceMemory::allocate(const Program& program, const CompileOptions& options, uint32_t n_threads) {
+Result<ReferenceMemory> ReferenceMemory::allocate(const Program& program, const CompileOptions& options,
+                                                  uint32_t n_threads) {
     Sizes sizes = plan_sizes(program, options, n_threads);
     ReferenceMemory memory;
     memory.program_ = &program;
     memory.n_scores_ = options.max_context_tokens;
     memory.slots_.resize(sizes.slots.size());
-    for (size_t i = 0; i < sizes.slots.size(); ++i) TAKT_RETURN_IF_ERROR(allocate_into(memory.slots_[i], sizes.slots[i], "Scratch"));
+    for (size_t i = 0; i < sizes.slots.size(); ++i)
+        TAKT_RETURN_IF_ERROR(allocate_into(memory.slots_[i], sizes.slots[i], "Scratch"));
     memory.pages_.resize(program.states.size());
     for (size_t i = 0; i < program.states.size(); ++i) {
         TAKT_RETURN_IF_ERROR(allocate_into(memory.pages_[i].keys, sizes.keys[i], "Pages of keys"));

@@ -20,10 +20,13 @@ struct KvPages {
 class ReferenceMemory {
 public:
     static MemoryPlan plan(const Program& program, const CompileOptions& options, uint32_t n_threads);
-    static Result<ReferenceMemory> allocate(const Program& program, const CompileOptions& options, uint32_t n_threads);
+    static Result<ReferenceMemory> allocate(const Program& program, const CompileOptions& options,
+                                            uint32_t n_threads);
 
     std::span<float> row(ValueId value, uint32_t row);
-    std::span<double> scores(uint32_t worker) { return scores_.as<double>().subspan(size_t{worker} * n_scores_, n_scores_); }
+    std::span<double> scores(uint32_t worker) {
+        return scores_.as<double>().subspan(size_t{worker} * n_scores_, n_scores_);
+    }
     KvPages& pages(StateId state) { return pages_[state.index]; }
     std::span<float> logits() { return logits_.as<float>(); }
     std::span<float> hidden() { return hidden_.as<float>(); }

@@ -10,7 +10,9 @@
 namespace takt::reference {
 namespace {
 
-double silu(double x) { return x / (1 + std::exp(-x)); }
+double silu(double x) {
+    return x / (1 + std::exp(-x));
+}
 
 double gelu_tanh(double x) {
     constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
@@ -19,17 +21,20 @@ double gelu_tanh(double x) {
 
 }  // namespace
 
-void rms_norm_row(std::span<const float> in, std::span<const float> weight, float epsilon, std::span<float> out) {
+void rms_norm_row(std::span<const float> in, std::span<const float> weight, float epsilon,
+                  std::span<float> out) {
     for (size_t start = 0; start < in.size(); start += weight.size()) {
         const std::span<const float> group = in.subspan(start, weight.size());
         double sum = 0;
         for (float x : group) sum += static_cast<double>(x) * x;
         const double rms = std::sqrt(sum / static_cast<double>(group.size()) + epsilon);
-        for (size_t i = 0; i < group.size(); ++i) out[start + i] = static_cast<float>(group[i] / rms * weight[i]);
+        for (size_t i = 0; i < group.size(); ++i)
+            out[start + i] = static_cast<float>(group[i] / rms * weight[i]);
     }
 }
 
-void matmul_block(MatrixView weight, const float* bias, uint32_t first, uint32_t n, const float* in, float* out) {
+void matmul_block(MatrixView weight, const float* bias, uint32_t first, uint32_t n, const float* in,
+                  float* out) {
     using RowMajor = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
     const Eigen::Map<const RowMajor> block(weight.data + size_t{first} * weight.columns, n, weight.columns);
     const Eigen::Map<const Eigen::VectorXf> x(in, weight.columns);
@@ -38,11 +43,13 @@ void matmul_block(MatrixView weight, const float* bias, uint32_t first, uint32_t
     if (bias) y += Eigen::Map<const Eigen::VectorXf>(bias + first, n);
 }
 
-void rope_row(const RopeOp& op, const float* factors, uint32_t position, std::span<const float> in, std::span<float> out) {
+void rope_row(const RopeOp& op, const float* factors, uint32_t position, std::span<const float> in,
+              std::span<float> out) {
     std::copy(in.begin(), in.end(), out.begin());
     const uint32_t half = op.rotated_dim / 2;
     for (uint32_t i = 0; i < half; ++i) {
-        double frequency = std::pow(static_cast<double>(op.base), -2.0 * i / op.rotated_dim) * op.frequency_scale;
+        double frequency =
+            std::pow(static_cast<double>(op.base), -2.0 * i / op.rotated_dim) * op.frequency_scale;
         if (factors) frequency /= factors[i];
         const double angle = position * frequency, cosine = std::cos(angle), sine = std::sin(angle);
         const uint32_t first = op.style == RopeStyle::neox ? i : 2 * i;
@@ -55,7 +62,8 @@ void rope_row(const RopeOp& op, const float* factors, uint32_t position, std::sp
     }
 }
 
-void gated_activation_row(Activation activation, std::span<const float> gate, std::span<const float> up, std::span<float> out) {
+void gated_activation_row(Activation activation, std::span<const float> gate, std::span<const float> up,
+                          std::span<float> out) {
     for (size_t i = 0; i < gate.size(); ++i) {
         const double activated = activation == Activation::silu ? silu(gate[i]) : gelu_tanh(gate[i]);
         out[i] = static_cast<float>(activated) * up[i];
@@ -63,7 +71,8 @@ void gated_activation_row(Activation activation, std::span<const float> gate, st
 }
 
 void soft_cap_row(float cap, std::span<const float> in, std::span<float> out) {
-    for (size_t i = 0; i < in.size(); ++i) out[i] = static_cast<float>(cap * std::tanh(static_cast<double>(in[i]) / cap));
+    for (size_t i = 0; i < in.size(); ++i)
+        out[i] = static_cast<float>(cap * std::tanh(static_cast<double>(in[i]) / cap));
 }
 
 void softmax(std::span<double> scores) {

@@ -1,5 +1,6 @@
-// The arithmetic of every op on plain float rows. Where a rounding matters, double carries it: norms, softmax, angles,
-// activations. No function looks at more than the rows it is given, so a row's bits never depend on its neighbours.
+// The arithmetic of every op on plain float rows. Where a rounding matters, double carries it: norms,
+// softmax, angles, activations. No function looks at more than the rows it is given, so a row's bits never
+// depend on its neighbours.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +11,22 @@
 namespace takt::reference {
 
 // out = in / rms(in) * weight over each group of weight.size() floats.
-void rms_norm_row(std::span<const float> in, std::span<const float> weight, float epsilon, std::span<float> out);
+void rms_norm_row(std::span<const float> in, std::span<const float> weight, float epsilon,
+                  std::span<float> out);
 
 // Output rows [first, first + n) of weight [rows][columns], for one row of input.
-struct MatrixView { const float* data; uint32_t rows, columns; };
-void matmul_block(MatrixView weight, const float* bias, uint32_t first, uint32_t n, const float* in, float* out);
+struct MatrixView {
+    const float* data;
+    uint32_t rows, columns;
+};
+void matmul_block(MatrixView weight, const float* bias, uint32_t first, uint32_t n, const float* in,
+                  float* out);
 
-void rope_row(const RopeOp& op, const float* factors, uint32_t position, std::span<const float> in, std::span<float> out);
+void rope_row(const RopeOp& op, const float* factors, uint32_t position, std::span<const float> in,
+              std::span<float> out);
 
-void gated_activation_row(Activation activation, std::span<const float> gate, std::span<const float> up, std::span<float> out);
+void gated_activation_row(Activation activation, std::span<const float> gate, std::span<const float> up,
+                          std::span<float> out);
 
 void soft_cap_row(float cap, std::span<const float> in, std::span<float> out);
 

@@ -14,7 +14,8 @@ constexpr uint64_t kWindowBytes = 4u << 20;
 class Progress {
 public:
     Progress(const Program& program, const LoadProgress& report) : report_(report) {
-        for (const WeightDecl& weight : program.weights) total_ += row_bytes(weight.dtype, weight.columns) * weight.rows;
+        for (const WeightDecl& weight : program.weights)
+            total_ += row_bytes(weight.dtype, weight.columns) * weight.rows;
     }
     Status advance(uint64_t bytes) {
         done_ += bytes;
@@ -27,8 +28,8 @@ private:
     uint64_t done_ = 0, total_ = 0;
 };
 
-Status load_weight(const WeightDecl& weight, const WeightSource& source, std::span<float> out, std::vector<std::byte>& window,
-                   Progress& progress) {
+Status load_weight(const WeightDecl& weight, const WeightSource& source, std::span<float> out,
+                   std::vector<std::byte>& window, Progress& progress) {
     const uint64_t bytes_per_row = row_bytes(weight.dtype, weight.columns);
     const uint64_t rows_per_window = std::max<uint64_t>(1, kWindowBytes / bytes_per_row);
     for (uint64_t first = 0; first < weight.rows; first += rows_per_window) {
@@ -46,13 +47,15 @@ Status load_weight(const WeightDecl& weight, const WeightSource& source, std::sp
 
 }  // namespace
 
-Result<std::shared_ptr<const PackedWeights>> ReferenceWeights::load(const Program& program, const WeightSource& source,
+Result<std::shared_ptr<const PackedWeights>> ReferenceWeights::load(const Program& program,
+                                                                    const WeightSource& source,
                                                                     const LoadProgress& report) {
     auto weights = std::make_shared<ReferenceWeights>();
     Progress progress(program, report);
     std::vector<std::byte> window;
     for (const WeightDecl& weight : program.weights) {
-        Result<AlignedBuffer> buffer = AlignedBuffer::allocate(uint64_t{weight.rows} * weight.columns * sizeof(float));
+        Result<AlignedBuffer> buffer =
+            AlignedBuffer::allocate(uint64_t{weight.rows} * weight.columns * sizeof(float));
         if (!buffer.ok()) return buffer.status().with_context("Loading " + weight.name);
         TAKT_RETURN_IF_ERROR(load_weight(weight, source, buffer->as<float>(), window, progress));
         weights->buffers_.push_back(std::move(*buffer));
@@ -72,7 +75,8 @@ const float* ReferenceWeights::data(WeightId id) const {
 
 uint64_t float_bytes(const Program& program) {
     uint64_t total = 0;
-    for (const WeightDecl& weight : program.weights) total += uint64_t{weight.rows} * weight.columns * sizeof(float);
+    for (const WeightDecl& weight : program.weights)
+        total += uint64_t{weight.rows} * weight.columns * sizeof(float);
     return total;
 }
 

@@ -13,7 +13,8 @@ namespace takt::reference {
 
 class ReferenceWeights final : public PackedWeights {
 public:
-    static Result<std::shared_ptr<const PackedWeights>> load(const Program& program, const WeightSource& source,
+    static Result<std::shared_ptr<const PackedWeights>> load(const Program& program,
+                                                             const WeightSource& source,
                                                              const LoadProgress& progress);
 
     uint64_t size_bytes() const override;
@@ -21,7 +22,7 @@ public:
     const float* data(WeightId id) const;
 
 private:
-    std::vector<AlignedBuffer> buffers_;   // by WeightId::index
+    std::vector<AlignedBuffer> buffers_;  // by WeightId::index
 };
 
 // Bytes as float32.

@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kMaxPageTokens = 4096;
 constexpr uint32_t kMaxRows = 1u << 20;
-constexpr uint32_t kMaxPositions = 1u << 30;   // of one group, all pages together
+constexpr uint32_t kMaxPositions = 1u << 30;  // of one group, all pages together
 
 template <typename... Args>
 Status refuse(fmt::format_string<Args...> format, Args&&... args) {
@@ -23,8 +23,10 @@ Status check_option(std::string_view name, uint32_t value, uint32_t limit) {
 Status check_rows(const Program& program, const CompileOptions& options, const StepBatch& batch) {
     const size_t n_rows = batch.tokens.size();
     if (n_rows == 0) return refuse("The step batch has no rows.");
-    if (n_rows > options.max_rows) return refuse("The step batch has {} rows, the executable takes {}.", n_rows, options.max_rows);
-    if (batch.wanted.size() != n_rows) return refuse("The step batch has {} tokens but {} wanted outputs.", n_rows, batch.wanted.size());
+    if (n_rows > options.max_rows)
+        return refuse("The step batch has {} rows, the executable takes {}.", n_rows, options.max_rows);
+    if (batch.wanted.size() != n_rows)
+        return refuse("The step batch has {} tokens but {} wanted outputs.", n_rows, batch.wanted.size());
     size_t n_wanted = 0;
     for (size_t row = 0; row < n_rows; ++row) {
         const int32_t token = batch.tokens[row];
@@ -34,23 +36,25 @@ Status check_rows(const Program& program, const CompileOptions& options, const S
         n_wanted += batch.wanted[row] != OutputWanted::none;
     }
     if (n_wanted > options.max_output_rows) {
-        return refuse("The step batch wants outputs of {} rows, the executable gives {}.", n_wanted, options.max_output_rows);
+        return refuse("The step batch wants outputs of {} rows, the executable gives {}.", n_wanted,
+                      options.max_output_rows);
     }
     return {};
 }
 
-Status check_table(const BatchSequence& sequence, const StateGroup& group, BlockTable table, uint32_t n_pages, uint32_t page_tokens) {
+Status check_table(const BatchSequence& sequence, const StateGroup& group, BlockTable table, uint32_t n_pages,
+                   uint32_t page_tokens) {
     const uint32_t last = sequence.first_position + sequence.n_rows - 1;
     const uint32_t last_page = last / page_tokens;
     if (last_page >= table.size()) {
-        return refuse("Sequence {}: the block table of group {} has {} pages of {}, position {} needs {}.", sequence.sequence, group.name,
-                      table.size(), page_tokens, last, last_page + 1);
+        return refuse("Sequence {}: the block table of group {} has {} pages of {}, position {} needs {}.",
+                      sequence.sequence, group.name, table.size(), page_tokens, last, last_page + 1);
     }
     const uint32_t first_page = first_visible_position(sequence.first_position, group.window) / page_tokens;
     for (uint32_t i = first_page; i <= last_page; ++i) {
         if (table[i] < n_pages) continue;
-        return refuse("Sequence {}: entry {} of the block table of group {} is page {}, the group has {}.", sequence.sequence, i, group.name,
-                      table[i], n_pages);
+        return refuse("Sequence {}: entry {} of the block table of group {} is page {}, the group has {}.",
+                      sequence.sequence, i, group.name, table[i], n_pages);
     }
     return {};
 }
@@ -59,14 +63,16 @@ Status check_sequence(const Program& program, const CompileOptions& options, con
     if (sequence.n_rows == 0) return refuse("Sequence {} has no rows.", sequence.sequence);
     const uint64_t end = uint64_t{sequence.first_position} + sequence.n_rows;
     if (end > options.max_context_tokens) {
-        return refuse("Sequence {} reaches position {}, the context holds {}.", sequence.sequence, end - 1, options.max_context_tokens);
+        return refuse("Sequence {} reaches position {}, the context holds {}.", sequence.sequence, end - 1,
+                      options.max_context_tokens);
     }
     if (sequence.block_tables.size() != program.groups.size()) {
         return refuse("Sequence {} has {} block tables, the program has {} state groups.", sequence.sequence,
                       sequence.block_tables.size(), program.groups.size());
     }
     for (size_t g = 0; g < program.groups.size(); ++g) {
-        TAKT_RETURN_IF_ERROR(check_table(sequence, program.groups[g], sequence.block_tables[g], options.n_pages[g], options.page_tokens));
+        TAKT_RETURN_IF_ERROR(check_table(sequence, program.groups[g], sequence.block_tables[g],
+                                         options.n_pages[g], options.page_tokens));
     }
     return {};
 }
@@ -80,25 +86,30 @@ Status check_compile_options(const Program& program, const CompileOptions& optio
     TAKT_RETURN_IF_ERROR(check_option("max_context_tokens", options.max_context_tokens, kMaxPositions));
     TAKT_RETURN_IF_ERROR(check_option("page_tokens", options.page_tokens, kMaxPageTokens));
     if (options.n_pages.size() != program.groups.size()) {
-        return refuse("Page counts are given for {} state groups, the program has {}.", options.n_pages.size(), program.groups.size());
+        return refuse("Page counts are given for {} state groups, the program has {}.",
+                      options.n_pages.size(), program.groups.size());
     }
-    for (uint32_t n_pages : options.n_pages) TAKT_RETURN_IF_ERROR(check_option("n_pages", n_pages, kMaxPositions / options.page_tokens));
+    for (uint32_t n_pages : options.n_pages)
+        TAKT_RETURN_IF_ERROR(check_option("n_pages", n_pages, kMaxPositions / options.page_tokens));
     return {};
 }
 
 Status check_step_batch(const Program& program, const CompileOptions& options, const StepBatch& batch) {
     TAKT_RETURN_IF_ERROR(check_rows(program, options, batch));
     if (batch.sequences.size() > options.max_sequences) {
-        return refuse("The step batch has {} sequences, the executable takes {}.", batch.sequences.size(), options.max_sequences);
+        return refuse("The step batch has {} sequences, the executable takes {}.", batch.sequences.size(),
+                      options.max_sequences);
     }
     uint64_t next_row = 0;
     for (size_t i = 0; i < batch.sequences.size(); ++i) {
         const BatchSequence& sequence = batch.sequences[i];
         for (size_t j = 0; j < i; ++j) {
-            if (batch.sequences[j].sequence == sequence.sequence) return refuse("Sequence {} is in the step batch twice.", sequence.sequence);
+            if (batch.sequences[j].sequence == sequence.sequence)
+                return refuse("Sequence {} is in the step batch twice.", sequence.sequence);
         }
         if (sequence.first_row != next_row) {
-            return refuse("Sequence {} starts at row {}, row {} comes next.", sequence.sequence, sequence.first_row, next_row);
+            return refuse("Sequence {} starts at row {}, row {} comes next.", sequence.sequence,
+                          sequence.first_row, next_row);
         }
         next_row += sequence.n_rows;
         TAKT_RETURN_IF_ERROR(check_sequence(program, options, sequence));

@@ -11,7 +11,8 @@ namespace takt {
 // Page counts per group, and numbers that no size computation can overflow on.
 Status check_compile_options(const Program& program, const CompileOptions& options);
 
-// Rows, tokens, positions and block tables within what the executable was compiled for. Allocates only for an error.
+// Rows, tokens, positions and block tables within what the executable was compiled for. Allocates only for an
+// error.
 Status check_step_batch(const Program& program, const CompileOptions& options, const StepBatch& batch);
 
 // First position a row at `position` attends to in a group with this window (0: none).

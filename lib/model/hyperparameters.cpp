@@ -7,7 +7,9 @@
 
 namespace takt {
 
-std::string Hyperparameters::key(std::string_view name) const { return fmt::format("{}.{}", family_, name); }
+std::string Hyperparameters::key(std::string_view name) const {
+    return fmt::format("{}.{}", family_, name);
+}
 
 void Hyperparameters::fail(StatusCode code, std::string message) {
     if (status_.ok()) status_ = Status(code, std::move(message));
@@ -31,8 +33,12 @@ std::optional<double> Hyperparameters::find_float(std::string_view name) {
 
 uint32_t Hyperparameters::in_range(std::string_view name, uint64_t value, Range range) {
     if (value >= range.low && value <= range.high) return static_cast<uint32_t>(value);
-    if (value < range.low) fail(StatusCode::model_invalid, fmt::format("{} is {}, must be at least {}.", key(name), value, range.low));
-    else fail(StatusCode::model_invalid, fmt::format("{} is {}, exceeds the maximum of {}.", key(name), value, range.high));
+    if (value < range.low)
+        fail(StatusCode::model_invalid,
+             fmt::format("{} is {}, must be at least {}.", key(name), value, range.low));
+    else
+        fail(StatusCode::model_invalid,
+             fmt::format("{} is {}, exceeds the maximum of {}.", key(name), value, range.high));
     return 0;
 }
 
@@ -47,7 +53,8 @@ uint32_t Hyperparameters::optional(std::string_view name, uint32_t fallback, Ran
     return value ? in_range(name, *value, range) : fallback;
 }
 
-uint32_t Hyperparameters::per_layer(std::string_view name, std::optional<uint32_t> fallback, uint32_t n_layers, Range range) {
+uint32_t Hyperparameters::per_layer(std::string_view name, std::optional<uint32_t> fallback,
+                                    uint32_t n_layers, Range range) {
     const GgufEntry* found = entry(name);
     if (!found && !fallback) return fail_missing(name), 0;
     if (!found) return *fallback;
@@ -57,24 +64,31 @@ uint32_t Hyperparameters::per_layer(std::string_view name, std::optional<uint32_
     return value ? in_range(name, *value, range) : 0;
 }
 
-std::optional<uint64_t> Hyperparameters::equal_entries(std::string_view name, const GgufArray& array, uint32_t n_layers) {
+std::optional<uint64_t> Hyperparameters::equal_entries(std::string_view name, const GgufArray& array,
+                                                       uint32_t n_layers) {
     if (array.size() != n_layers) {
-        fail(StatusCode::model_invalid, fmt::format("{} is an array of length {}, the model has {} layers.", key(name), array.size(), n_layers));
+        fail(StatusCode::model_invalid, fmt::format("{} is an array of length {}, the model has {} layers.",
+                                                    key(name), array.size(), n_layers));
         return std::nullopt;
     }
     std::optional<uint64_t> common;
     for (size_t i = 0; i < array.size(); ++i) {
         if (array.unsigneds.empty() && array.signeds.empty()) {
-            fail(StatusCode::model_invalid, fmt::format("{} is an array of type {}, must hold integers.", key(name), gguf_type_name(array.element_type)));
+            fail(StatusCode::model_invalid, fmt::format("{} is an array of type {}, must hold integers.",
+                                                        key(name), gguf_type_name(array.element_type)));
             return std::nullopt;
         }
         if (array.unsigneds.empty() && array.signeds[i] < 0) {
-            fail(StatusCode::model_invalid, fmt::format("{} holds {} for layer {}, must not be negative.", key(name), array.signeds[i], i));
+            fail(StatusCode::model_invalid, fmt::format("{} holds {} for layer {}, must not be negative.",
+                                                        key(name), array.signeds[i], i));
             return std::nullopt;
         }
-        const uint64_t value = array.unsigneds.empty() ? static_cast<uint64_t>(array.signeds[i]) : array.unsigneds[i];
+        const uint64_t value =
+            array.unsigneds.empty() ? static_cast<uint64_t>(array.signeds[i]) : array.unsigneds[i];
         if (common && *common != value) {
-            fail(StatusCode::model_unsupported, fmt::format("{} differs between layers ({} and {}), which takt doesn't run.", key(name), *common, value));
+            fail(StatusCode::model_unsupported,
+                 fmt::format("{} differs between layers ({} and {}), which takt doesn't run.", key(name),
+                             *common, value));
             return std::nullopt;
         }
         common = value;

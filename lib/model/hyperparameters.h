@@ -1,4 +1,5 @@
-// Reads "<family>.<name>" keys of a file with their limits. The first mistake is kept and every later read gives 0.
+// Reads "<family>.<name>" keys of a file with their limits. The first mistake is kept and every later read
+// gives 0.
 #pragma once
 
 #include <cstdint>
@@ -15,11 +16,14 @@ class Hyperparameters {
 public:
     Hyperparameters(const GgufFile& file, std::string family) : file_(file), family_(std::move(family)) {}
 
-    struct Range { uint64_t low = 1, high = 1; };
+    struct Range {
+        uint64_t low = 1, high = 1;
+    };
     uint32_t required(std::string_view name, Range range);
     uint32_t optional(std::string_view name, uint32_t fallback, Range range);
     // A number, or an array with one entry per layer: takt runs those whose entries are all equal.
-    uint32_t per_layer(std::string_view name, std::optional<uint32_t> fallback, uint32_t n_layers, Range range);
+    uint32_t per_layer(std::string_view name, std::optional<uint32_t> fallback, uint32_t n_layers,
+                       Range range);
     // Positive and finite.
     float required_positive(std::string_view name);
     float optional_positive(std::string_view name, float fallback);

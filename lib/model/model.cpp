@@ -28,22 +28,27 @@ std::optional<uint64_t> layer_of(std::string_view tensor) {
     return layer;
 }
 
-// A layer that block_count leaves out would be a silently different model; any other unknown tensor only warns.
-Status check_extra_tensors(const GgufFile& file, const ModelConfig& config, const Program& program, const Logger& logger) {
+// A layer that block_count leaves out would be a silently different model; any other unknown tensor only
+// warns.
+Status check_extra_tensors(const GgufFile& file, const ModelConfig& config, const Program& program,
+                           const Logger& logger) {
     std::set<std::string_view> used;
     for (const WeightDecl& weight : program.weights) used.insert(weight.name);
     size_t n_unused = 0;
     for (const GgufTensor& tensor : file.tensors()) {
         if (used.contains(tensor.name)) continue;
         if (const std::optional<uint64_t> layer = layer_of(tensor.name); layer && *layer >= config.n_layers) {
-            return Status(StatusCode::model_invalid, fmt::format("Tensor {} belongs to layer {}, {}.block_count is {}.", tensor.name, *layer,
-                                                                 config.family, config.n_layers));
+            return Status(StatusCode::model_invalid,
+                          fmt::format("Tensor {} belongs to layer {}, {}.block_count is {}.", tensor.name,
+                                      *layer, config.family, config.n_layers));
         }
         if (++n_unused <= kMaxWarnings) {
-            logger.log(LogLevel::warning, fmt::format("Tensor {} is not part of a {} model and is ignored.", tensor.name, config.family));
+            logger.log(LogLevel::warning, fmt::format("Tensor {} is not part of a {} model and is ignored.",
+                                                      tensor.name, config.family));
         }
     }
-    if (n_unused > kMaxWarnings) logger.log(LogLevel::warning, fmt::format("{} more tensors are ignored.", n_unused - kMaxWarnings));
+    if (n_unused > kMaxWarnings)
+        logger.log(LogLevel::warning, fmt::format("{} more tensors are ignored.", n_unused - kMaxWarnings));
     return {};
 }
 
@@ -57,12 +62,15 @@ Result<TemplateResult> read_template(const GgufFile& file, const Logger& logger)
     const Result<std::optional<std::string_view>> text = file.get_string("tokenizer.chat_template");
     if (!text.ok()) return text.status();
     if (!*text) {
-        return TemplateResult{nullptr, Status(StatusCode::template_missing,
-                                              "The file has no chat template (tokenizer.chat_template); give the prompt as raw text.")};
+        return TemplateResult{
+            nullptr,
+            Status(StatusCode::template_missing,
+                   "The file has no chat template (tokenizer.chat_template); give the prompt as raw text.")};
     }
     Result<std::shared_ptr<const ChatTemplate>> parsed = ChatTemplate::parse(**text);
     if (parsed.ok()) return TemplateResult{*parsed, {}};
-    logger.log(LogLevel::warning, fmt::format("The file's chat template can't be used: {}", parsed.status().message()));
+    logger.log(LogLevel::warning,
+               fmt::format("The file's chat template can't be used: {}", parsed.status().message()));
     return TemplateResult{nullptr, parsed.status()};
 }
 
@@ -75,32 +83,38 @@ uint64_t make_instance(const void* place) {
 
 }  // namespace
 
-Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const ByteSource> source, const Logger& logger) {
+Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const ByteSource> source,
+                                                 const Logger& logger) {
     Result<std::shared_ptr<const GgufFile>> file = GgufFile::open(std::move(source));
     if (!file.ok()) return file.status();
     std::shared_ptr<Model> model(new Model());
-    model->file_ = *file;
-
-    Result<ModelConfig> config = ModelConfig::read(**file);
-    if (!config.ok()) return config.status();
-    model->config_ = std::move(*config);
-    Result<std::shared_ptr<const Tokenizer>> tokenizer = Tokenizer::create(**file);
-    if (!tokenizer.ok()) return tokenizer.status();
-    model->tokenizer_ = *tokenizer;
-
-    const Result<const Family*> family = find_family(model->config_.family);
-    if (!family.ok()) return family.status();
-    Result<Program> program = (*family)->build(model->config_, **file);
-    if (!program.ok()) return program.status();
-    TAKT_RETURN_IF_ERROR(check_extra_tensors(**file, model->config_, *program, logger));
-    model->program_ = std::make_shared<const Program>(std::move(*program));
-
-    Result<TemplateResult> chat = read_template(**file, logger);
-    if (!chat.ok()) return chat.status();
-    model->chat_template_ = std::move(chat->chat_template);
-    model->template_status_ = std::move(chat->status);
+    model->file_ = std::move(*file);
+    const Status status = model->read_file(logger);
+    if (!status.ok()) return status.with_context(model->file_->source().name());
     model->instance_ = make_instance(model.get());
     return std::shared_ptr<const Model>(std::move(model));
+}
+
+Status Model::read_file(const Logger& logger) {
+    Result<ModelConfig> config = ModelConfig::read(*file_);
+    if (!config.ok()) return config.status();
+    config_ = std::move(*config);
+    Result<std::shared_ptr<const Tokenizer>> tokenizer = Tokenizer::create(*file_);
+    if (!tokenizer.ok()) return tokenizer.status();
+    tokenizer_ = std::move(*tokenizer);
+
+    const Result<const Family*> family = find_family(config_.family);
+    if (!family.ok()) return family.status();
+    Result<Program> program = (*family)->build(config_, *file_);
+    if (!program.ok()) return program.status();
+    TAKT_RETURN_IF_ERROR(check_extra_tensors(*file_, config_, *program, logger));
+    program_ = std::make_shared<const Program>(std::move(*program));
+
+    Result<TemplateResult> chat = read_template(*file_, logger);
+    if (!chat.ok()) return chat.status();
+    chat_template_ = std::move(chat->chat_template);
+    template_status_ = std::move(chat->status);
+    return {};
 }
 
 Result<std::shared_ptr<const ChatTemplate>> Model::chat_template() const {
@@ -110,18 +124,24 @@ Result<std::shared_ptr<const ChatTemplate>> Model::chat_template() const {
 
 uint64_t Model::weight_bytes() const {
     uint64_t total = 0;
-    for (const WeightDecl& weight : program_->weights) total += row_bytes(weight.dtype, weight.columns) * weight.rows;
+    for (const WeightDecl& weight : program_->weights)
+        total += row_bytes(weight.dtype, weight.columns) * weight.rows;
     return total;
 }
 
 Status Model::read(std::string_view weight, uint64_t offset_bytes, std::span<std::byte> out) const {
     const GgufTensor* tensor = file_->find_tensor(weight);
-    if (!tensor) return Status(StatusCode::not_found, fmt::format("Tensor {} is not in {}.", weight, file_->source().name()));
+    if (!tensor)
+        return Status(StatusCode::not_found,
+                      fmt::format("Tensor {} is not in {}.", weight, file_->source().name()));
     if (offset_bytes > tensor->size_bytes || out.size() > tensor->size_bytes - offset_bytes) {
-        return Status(StatusCode::invalid_argument, fmt::format("Tensor {} has {} bytes, {} at offset {} were asked for.", weight,
-                                                                tensor->size_bytes, out.size(), offset_bytes));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("Tensor {} has {} bytes, {} at offset {} were asked for.", weight,
+                                  tensor->size_bytes, out.size(), offset_bytes));
     }
-    return file_->source().read_at(tensor->offset + offset_bytes, out).with_context(fmt::format("Reading tensor {}", weight));
+    return file_->source()
+        .read_at(tensor->offset + offset_bytes, out)
+        .with_context(fmt::format("Reading tensor {}", weight));
 }
 
 }  // namespace takt

@@ -1,4 +1,5 @@
-// Config, weights' places, tokenizer, template and program of one file. Immutable after load; binds no backend.
+// Config, weights' places, tokenizer, template and program of one file. Immutable after load; binds no
+// backend.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +20,10 @@ namespace takt {
 
 class Model final : public WeightSource {
 public:
-    // Checks metadata, tokenizer, every tensor's shape, and builds the program. Weights are read later, by a backend.
-    // Warnings (an unknown extra tensor, a template that doesn't parse) go to the logger.
-    static Result<std::shared_ptr<const Model>> load(std::shared_ptr<const ByteSource> source, const Logger& logger);
+    // Checks metadata, tokenizer, every tensor's shape, and builds the program. Weights are read later, by a
+    // backend. Warnings (an unknown extra tensor, a template that doesn't parse) go to the logger.
+    static Result<std::shared_ptr<const Model>> load(std::shared_ptr<const ByteSource> source,
+                                                     const Logger& logger);
 
     const GgufFile& file() const { return *file_; }
     const ModelConfig& config() const { return config_; }
@@ -29,7 +31,7 @@ public:
     const std::shared_ptr<const Program>& program() const { return program_; }
     // The parsed template, template_missing ("the file has no chat template; …") or the parser's own error.
     Result<std::shared_ptr<const ChatTemplate>> chat_template() const;
-    uint64_t weight_bytes() const;   // of all tensors the program uses, as in the file
+    uint64_t weight_bytes() const;  // of all tensors the program uses, as in the file
 
     uint64_t fingerprint() const override { return file_->fingerprint(); }
     uint64_t instance() const override { return instance_; }
@@ -37,6 +39,8 @@ public:
 
 private:
     Model() = default;
+    Status read_file(const Logger& logger);
+
     std::shared_ptr<const GgufFile> file_;
     ModelConfig config_;
     std::shared_ptr<const Tokenizer> tokenizer_;

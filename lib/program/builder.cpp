@@ -17,7 +17,8 @@ WeightId ProgramBuilder::weight(std::string name, DType dtype, uint32_t rows, ui
         const WeightDecl& known = program_.weights[i];
         if (known.name != name) continue;
         if ((known.dtype != dtype || known.rows != rows || known.columns != columns) && mistake_.ok()) {
-            mistake_ = Status(StatusCode::internal, fmt::format("Weight {} is declared twice with different shapes.", name));
+            mistake_ = Status(StatusCode::internal,
+                              fmt::format("Weight {} is declared twice with different shapes.", name));
         }
         return {i};
     }
@@ -30,7 +31,8 @@ uint32_t ProgramBuilder::group(std::string name, uint32_t window) {
     return static_cast<uint32_t>(program_.groups.size() - 1);
 }
 
-StateId ProgramBuilder::kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim, uint32_t value_dim) {
+StateId ProgramBuilder::kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim,
+                                 uint32_t value_dim) {
     program_.states.push_back({std::move(name), group, n_kv_heads, key_dim, value_dim});
     return {static_cast<uint32_t>(program_.states.size() - 1)};
 }
@@ -66,7 +68,8 @@ void ProgramBuilder::kv_append(ValueId keys, ValueId values, StateId state) {
     program_.ops.push_back(KvAppendOp{keys, values, state});
 }
 
-ValueId ProgramBuilder::attention(std::string name, ValueId query, StateId state, uint32_t n_heads, float scale, float soft_cap) {
+ValueId ProgramBuilder::attention(std::string name, ValueId query, StateId state, uint32_t n_heads,
+                                  float scale, float soft_cap) {
     const uint32_t value_dim = state.index < program_.states.size() ? program_.state(state).value_dim : 0;
     const ValueId out = new_value(std::move(name), n_heads * value_dim, decl(query).domain);
     program_.ops.push_back(AttentionOp{query, state, out, n_heads, scale, soft_cap});
@@ -117,7 +120,7 @@ ValueId ProgramBuilder::new_value(std::string name, uint32_t width, RowDomain do
 }
 
 ValueId ProgramBuilder::new_like(std::string name, ValueId model) {
-    const ValueDecl like = decl(model);   // a copy: new_value moves the values
+    const ValueDecl like = decl(model);  // a copy: new_value moves the values
     return new_value(std::move(name), like.width, like.domain);
 }
 

@@ -1,4 +1,5 @@
-// What a family's recipe calls. Widths follow from the weights; a mistake is remembered and returned by finish().
+// What a family's recipe calls. Widths follow from the weights; a mistake is remembered and returned by
+// finish().
 #pragma once
 
 #include <string>
@@ -16,16 +17,18 @@ public:
     // The same name again gives the same weight (a head tied to the embedding).
     WeightId weight(std::string name, DType dtype, uint32_t rows, uint32_t columns);
     uint32_t group(std::string name, uint32_t window);
-    StateId kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim, uint32_t value_dim);
+    StateId kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim,
+                     uint32_t value_dim);
 
     uint32_t width(ValueId id) const { return decl(id).width; }
 
     ValueId embed(std::string name, WeightId table);
     ValueId rms_norm(std::string name, ValueId in, WeightId weight, float epsilon);
     ValueId matmul(std::string name, ValueId in, WeightId weight, WeightId bias = {});
-    ValueId rope(std::string name, ValueId in, const RopeOp& shape);   // in, out of `shape` are ignored
+    ValueId rope(std::string name, ValueId in, const RopeOp& shape);  // in, out of `shape` are ignored
     void kv_append(ValueId keys, ValueId values, StateId state);
-    ValueId attention(std::string name, ValueId query, StateId state, uint32_t n_heads, float scale, float soft_cap = 0);
+    ValueId attention(std::string name, ValueId query, StateId state, uint32_t n_heads, float scale,
+                      float soft_cap = 0);
     ValueId gated_activation(std::string name, ValueId gate, ValueId up, Activation activation);
     ValueId add(std::string name, ValueId a, ValueId b);
     ValueId scale(std::string name, ValueId in, float factor);

@@ -16,8 +16,11 @@ namespace {
 class Checker {
 public:
     explicit Checker(const Program& program)
-        : program_(program), written_(program.values.size()), weight_used_(program.weights.size()),
-          state_appended_(program.states.size()), state_read_(program.states.size()) {}
+        : program_(program),
+          written_(program.values.size()),
+          weight_used_(program.weights.size()),
+          state_appended_(program.states.size()),
+          state_read_(program.states.size()) {}
 
     Status check() {
         TAKT_RETURN_IF_ERROR(check_declarations());
@@ -56,9 +59,10 @@ private:
 
     // "Op 12 (matmul): …"
     Status fail(std::string_view what) const {
-        if (op_index_ >= program_.ops.size()) return Status(StatusCode::internal, fmt::format("Program of {}: {}.", program_.family, what));
-        return Status(StatusCode::internal, fmt::format("Program of {}, op {} ({}): {}.", program_.family, op_index_,
-                                                        op_name(program_.ops[op_index_]), what));
+        if (op_index_ >= program_.ops.size())
+            return Status(StatusCode::internal, fmt::format("Program of {}: {}.", program_.family, what));
+        return Status(StatusCode::internal, fmt::format("Program of {}, op {} ({}): {}.", program_.family,
+                                                        op_index_, op_name(program_.ops[op_index_]), what));
     }
 
     const Program& program_;
@@ -73,15 +77,20 @@ Status Checker::check_declarations() const {
         if (!names.insert(value.name).second) return fail(fmt::format("two values are named {}", value.name));
     }
     for (const WeightDecl& weight : program_.weights) {
-        if (weight.rows == 0 || weight.columns == 0) return fail(fmt::format("weight {} is empty", weight.name));
+        if (weight.rows == 0 || weight.columns == 0)
+            return fail(fmt::format("weight {} is empty", weight.name));
         if (weight.columns % dtype_info(weight.dtype).block_elements != 0) {
-            return fail(fmt::format("weight {} has {} columns, {} comes in blocks of {}", weight.name, weight.columns,
-                                    dtype_info(weight.dtype).name, dtype_info(weight.dtype).block_elements));
+            return fail(fmt::format("weight {} has {} columns, {} comes in blocks of {}", weight.name,
+                                    weight.columns, dtype_info(weight.dtype).name,
+                                    dtype_info(weight.dtype).block_elements));
         }
     }
     for (const KvStateDecl& state : program_.states) {
-        if (state.group >= program_.groups.size()) return fail(fmt::format("state {} names group {} of {}", state.name, state.group, program_.groups.size()));
-        if (state.n_kv_heads == 0 || state.key_dim == 0 || state.value_dim == 0) return fail(fmt::format("state {} is empty", state.name));
+        if (state.group >= program_.groups.size())
+            return fail(fmt::format("state {} names group {} of {}", state.name, state.group,
+                                    program_.groups.size()));
+        if (state.n_kv_heads == 0 || state.key_dim == 0 || state.value_dim == 0)
+            return fail(fmt::format("state {} is empty", state.name));
     }
     return {};
 }
@@ -99,7 +108,8 @@ Status Checker::check_operands(const Op& op) {
     written_[used.write.index] = true;
     if (used.n_reads == 0 || std::holds_alternative<SelectRowsOp>(op)) return {};
     if (program_.value(used.reads[0]).domain != program_.value(used.write).domain) {
-        return fail(fmt::format("{} and {} have different row domains", name(used.reads[0]), name(used.write)));
+        return fail(
+            fmt::format("{} and {} have different row domains", name(used.reads[0]), name(used.write)));
     }
     return {};
 }
@@ -108,8 +118,11 @@ Status Checker::check_op(const EmbedOp& op) {
     TAKT_RETURN_IF_ERROR(use_weight(op.table));
     TAKT_RETURN_IF_ERROR(in_token_domain(op.out));
     const WeightDecl& table = program_.weight(op.table);
-    if (table.rows < program_.vocab_size) return fail(fmt::format("{} has {} rows for {} tokens", table.name, table.rows, program_.vocab_size));
-    if (table.columns != width(op.out)) return fail(fmt::format("{} has {} columns, {} is {} wide", table.name, table.columns, name(op.out), width(op.out)));
+    if (table.rows < program_.vocab_size)
+        return fail(fmt::format("{} has {} rows for {} tokens", table.name, table.rows, program_.vocab_size));
+    if (table.columns != width(op.out))
+        return fail(fmt::format("{} has {} columns, {} is {} wide", table.name, table.columns, name(op.out),
+                                width(op.out)));
     return {};
 }
 
@@ -119,26 +132,31 @@ Status Checker::check_op(const RmsNormOp& op) {
     TAKT_RETURN_IF_ERROR(use_weight(op.weight));
     const WeightDecl& weight = program_.weight(op.weight);
     if (width(op.in) % weight.columns != 0) {
-        return fail(fmt::format("{} is {} wide, no multiple of the {} floats of {}", name(op.in), width(op.in), weight.columns, weight.name));
+        return fail(fmt::format("{} is {} wide, no multiple of the {} floats of {}", name(op.in),
+                                width(op.in), weight.columns, weight.name));
     }
-    weight_used_[op.weight.index] = true;
     return use_vector(op.weight, weight.columns, "norm weight");
 }
 
 Status Checker::check_op(const MatmulOp& op) {
     TAKT_RETURN_IF_ERROR(use_weight(op.weight));
     const WeightDecl& weight = program_.weight(op.weight);
-    if (weight.columns != width(op.in)) return fail(fmt::format("{} has {} columns, {} is {} wide", weight.name, weight.columns, name(op.in), width(op.in)));
-    if (weight.rows != width(op.out)) return fail(fmt::format("{} has {} rows, {} is {} wide", weight.name, weight.rows, name(op.out), width(op.out)));
+    if (weight.columns != width(op.in))
+        return fail(fmt::format("{} has {} columns, {} is {} wide", weight.name, weight.columns, name(op.in),
+                                width(op.in)));
+    if (weight.rows != width(op.out))
+        return fail(fmt::format("{} has {} rows, {} is {} wide", weight.name, weight.rows, name(op.out),
+                                width(op.out)));
     return op.bias.valid() ? use_vector(op.bias, weight.rows, "bias") : Status();
 }
 
 Status Checker::check_op(const RopeOp& op) {
     TAKT_RETURN_IF_ERROR(same_shape(op.in, op.out));
-    TAKT_RETURN_IF_ERROR(in_token_domain(op.in));   // positions belong to token rows
+    TAKT_RETURN_IF_ERROR(in_token_domain(op.in));  // positions belong to token rows
     TAKT_RETURN_IF_ERROR(positive(op.base, "base"));
     TAKT_RETURN_IF_ERROR(positive(op.frequency_scale, "frequency scale"));
-    if (op.head_dim == 0 || width(op.in) % op.head_dim != 0) return fail(fmt::format("{} is {} wide, a head {}", name(op.in), width(op.in), op.head_dim));
+    if (op.head_dim == 0 || width(op.in) % op.head_dim != 0)
+        return fail(fmt::format("{} is {} wide, a head {}", name(op.in), width(op.in), op.head_dim));
     if (op.rotated_dim == 0 || op.rotated_dim % 2 != 0 || op.rotated_dim > op.head_dim) {
         return fail(fmt::format("rotates {} of the {} floats of a head", op.rotated_dim, op.head_dim));
     }
@@ -152,8 +170,12 @@ Status Checker::check_op(const KvAppendOp& op) {
     TAKT_RETURN_IF_ERROR(in_token_domain(op.values));
     if (state_appended_[op.state.index]) return fail(fmt::format("appends to {} a second time", state.name));
     state_appended_[op.state.index] = true;
-    if (width(op.keys) != uint64_t{state.n_kv_heads} * state.key_dim) return fail(fmt::format("keys {} are {} wide, {} holds {} x {}", name(op.keys), width(op.keys), state.name, state.n_kv_heads, state.key_dim));
-    if (width(op.values) != uint64_t{state.n_kv_heads} * state.value_dim) return fail(fmt::format("values {} are {} wide, {} holds {} x {}", name(op.values), width(op.values), state.name, state.n_kv_heads, state.value_dim));
+    if (width(op.keys) != uint64_t{state.n_kv_heads} * state.key_dim)
+        return fail(fmt::format("keys {} are {} wide, {} holds {} x {}", name(op.keys), width(op.keys),
+                                state.name, state.n_kv_heads, state.key_dim));
+    if (width(op.values) != uint64_t{state.n_kv_heads} * state.value_dim)
+        return fail(fmt::format("values {} are {} wide, {} holds {} x {}", name(op.values), width(op.values),
+                                state.name, state.n_kv_heads, state.value_dim));
     return {};
 }
 
@@ -162,12 +184,19 @@ Status Checker::check_op(const AttentionOp& op) {
     const KvStateDecl& state = program_.state(op.state);
     TAKT_RETURN_IF_ERROR(in_token_domain(op.query));
     TAKT_RETURN_IF_ERROR(positive(op.scale, "scale"));
-    if (!(op.soft_cap >= 0) || !std::isfinite(op.soft_cap)) return fail(fmt::format("soft cap is {}", op.soft_cap));
-    if (!state_appended_[op.state.index]) return fail(fmt::format("reads {} before this step's keys are appended", state.name));
+    if (!(op.soft_cap >= 0) || !std::isfinite(op.soft_cap))
+        return fail(fmt::format("soft cap is {}", op.soft_cap));
+    if (!state_appended_[op.state.index])
+        return fail(fmt::format("reads {} before this step's keys are appended", state.name));
     state_read_[op.state.index] = true;
-    if (op.n_heads == 0 || op.n_heads % state.n_kv_heads != 0) return fail(fmt::format("{} heads can't share {} key heads", op.n_heads, state.n_kv_heads));
-    if (width(op.query) != uint64_t{op.n_heads} * state.key_dim) return fail(fmt::format("query {} is {} wide, must be {} x {}", name(op.query), width(op.query), op.n_heads, state.key_dim));
-    if (width(op.out) != uint64_t{op.n_heads} * state.value_dim) return fail(fmt::format("{} is {} wide, must be {} x {}", name(op.out), width(op.out), op.n_heads, state.value_dim));
+    if (op.n_heads == 0 || op.n_heads % state.n_kv_heads != 0)
+        return fail(fmt::format("{} heads can't share {} key heads", op.n_heads, state.n_kv_heads));
+    if (width(op.query) != uint64_t{op.n_heads} * state.key_dim)
+        return fail(fmt::format("query {} is {} wide, must be {} x {}", name(op.query), width(op.query),
+                                op.n_heads, state.key_dim));
+    if (width(op.out) != uint64_t{op.n_heads} * state.value_dim)
+        return fail(fmt::format("{} is {} wide, must be {} x {}", name(op.out), width(op.out), op.n_heads,
+                                state.value_dim));
     return {};
 }
 
@@ -193,8 +222,11 @@ Status Checker::check_op(const SoftCapOp& op) {
 
 Status Checker::check_op(const SelectRowsOp& op) {
     TAKT_RETURN_IF_ERROR(in_token_domain(op.in));
-    if (program_.value(op.out).domain != RowDomain::outputs) return fail(fmt::format("{} is not in the output domain", name(op.out)));
-    if (width(op.in) != width(op.out)) return fail(fmt::format("{} is {} wide, {} is {}", name(op.in), width(op.in), name(op.out), width(op.out)));
+    if (program_.value(op.out).domain != RowDomain::outputs)
+        return fail(fmt::format("{} is not in the output domain", name(op.out)));
+    if (width(op.in) != width(op.out))
+        return fail(
+            fmt::format("{} is {} wide, {} is {}", name(op.in), width(op.in), name(op.out), width(op.out)));
     return {};
 }
 
@@ -208,11 +240,15 @@ Status Checker::check_ends() const {
     for (size_t i = 0; i < state_read_.size(); ++i) {
         if (!state_read_[i]) return fail(fmt::format("state {} is never read", program_.states[i].name));
     }
-    if (program_.hidden.index >= program_.values.size() || program_.logits.index >= program_.values.size()) return fail("hidden or logits is missing");
+    if (program_.hidden.index >= program_.values.size() || program_.logits.index >= program_.values.size())
+        return fail("hidden or logits is missing");
     for (ValueId end : {program_.hidden, program_.logits}) {
-        if (program_.value(end).domain != RowDomain::outputs) return fail(fmt::format("{} is not in the output domain", name(end)));
+        if (program_.value(end).domain != RowDomain::outputs)
+            return fail(fmt::format("{} is not in the output domain", name(end)));
     }
-    if (width(program_.logits) != program_.vocab_size) return fail(fmt::format("logits are {} wide for {} tokens", width(program_.logits), program_.vocab_size));
+    if (width(program_.logits) != program_.vocab_size)
+        return fail(
+            fmt::format("logits are {} wide for {} tokens", width(program_.logits), program_.vocab_size));
     return {};
 }
 
@@ -226,14 +262,20 @@ Status Checker::use_weight(WeightId id) {
 Status Checker::use_vector(WeightId id, uint32_t size, std::string_view role) {
     TAKT_RETURN_IF_ERROR(use_weight(id));
     const WeightDecl& weight = program_.weight(id);
-    if (weight.rows != 1 || weight.columns != size) return fail(fmt::format("{} {} is [{}, {}], must be {} floats", role, weight.name, weight.rows, weight.columns, size));
-    if (weight.dtype != DType::f32) return fail(fmt::format("{} {} is {}, must be f32", role, weight.name, dtype_info(weight.dtype).name));
+    if (weight.rows != 1 || weight.columns != size)
+        return fail(fmt::format("{} {} is [{}, {}], must be {} floats", role, weight.name, weight.rows,
+                                weight.columns, size));
+    if (weight.dtype != DType::f32)
+        return fail(
+            fmt::format("{} {} is {}, must be f32", role, weight.name, dtype_info(weight.dtype).name));
     return {};
 }
 
 Status Checker::same_shape(ValueId a, ValueId b) const {
-    if (width(a) != width(b)) return fail(fmt::format("{} is {} wide, {} is {}", name(a), width(a), name(b), width(b)));
-    if (program_.value(a).domain != program_.value(b).domain) return fail(fmt::format("{} and {} have different row domains", name(a), name(b)));
+    if (width(a) != width(b))
+        return fail(fmt::format("{} is {} wide, {} is {}", name(a), width(a), name(b), width(b)));
+    if (program_.value(a).domain != program_.value(b).domain)
+        return fail(fmt::format("{} and {} have different row domains", name(a), name(b)));
     return {};
 }
 
@@ -249,6 +291,8 @@ Status Checker::positive(float number, std::string_view role) const {
 
 }  // namespace
 
-Status check_program(const Program& program) { return Checker(program).check(); }
+Status check_program(const Program& program) {
+    return Checker(program).check();
+}
 
 }  // namespace takt

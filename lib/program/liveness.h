@@ -9,13 +9,13 @@
 namespace takt {
 
 struct ValueSlot {
-    RowDomain domain = RowDomain::tokens;   // rows the slot must hold
-    uint32_t width = 0;                     // floats per row of its widest value
+    RowDomain domain = RowDomain::tokens;  // rows the slot must hold
+    uint32_t width = 0;                    // floats per row of its widest value
 };
 
 struct SlotPlan {
     std::vector<ValueSlot> slots;
-    std::vector<uint32_t> slot_of_value;    // by ValueId::index
+    std::vector<uint32_t> slot_of_value;  // by ValueId::index
 };
 
 // An op's output never shares a slot with one of its inputs. hidden and logits stay to the end.

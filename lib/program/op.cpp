@@ -20,6 +20,8 @@ struct NameOf {
 
 }  // namespace
 
-std::string_view op_name(const Op& op) { return std::visit(NameOf{}, op); }
+std::string_view op_name(const Op& op) {
+    return std::visit(NameOf{}, op);
+}
 
 }  // namespace takt

@@ -4,8 +4,12 @@
 namespace takt {
 namespace {
 
-Operands unary(ValueId in, ValueId out) { return {{in, {}}, 1, out}; }
-Operands binary(ValueId a, ValueId b, ValueId out) { return {{a, b}, 2, out}; }
+Operands unary(ValueId in, ValueId out) {
+    return {{in, {}}, 1, out};
+}
+Operands binary(ValueId a, ValueId b, ValueId out) {
+    return {{a, b}, 2, out};
+}
 
 struct OperandsOf {
     Operands operator()(const EmbedOp& op) const { return {{}, 0, op.out}; }
@@ -23,6 +27,8 @@ struct OperandsOf {
 
 }  // namespace
 
-Operands operands(const Op& op) { return std::visit(OperandsOf{}, op); }
+Operands operands(const Op& op) {
+    return std::visit(OperandsOf{}, op);
+}
 
 }  // namespace takt

@@ -12,7 +12,7 @@ namespace takt {
 struct Operands {
     std::array<ValueId, 2> reads{};
     uint32_t n_reads = 0;
-    ValueId write{};   // invalid for kv_append, which writes pages alone
+    ValueId write{};  // invalid for kv_append, which writes pages alone
 
     std::span<const ValueId> read_values() const { return {reads.data(), n_reads}; }
 };

@@ -32,11 +32,14 @@ struct Printer {
         if (o.bias.valid()) add(", bias {}", name(o.bias));
     }
     void inputs(const RopeOp& o) {
-        add("{}, {} {} of {}, base {}, scale {}", name(o.in), o.style == RopeStyle::neox ? "neox" : "interleaved", o.rotated_dim,
-            o.head_dim, o.base, o.frequency_scale);
+        add("{}, {} {} of {}, base {}, scale {}", name(o.in),
+            o.style == RopeStyle::neox ? "neox" : "interleaved", o.rotated_dim, o.head_dim, o.base,
+            o.frequency_scale);
         if (o.factors.valid()) add(", factors {}", name(o.factors));
     }
-    void inputs(const KvAppendOp& o) { add("{}, keys {}, values {}", name(o.state), name(o.keys), name(o.values)); }
+    void inputs(const KvAppendOp& o) {
+        add("{}, keys {}, values {}", name(o.state), name(o.keys), name(o.values));
+    }
     void inputs(const AttentionOp& o) {
         add("{}, {}, {} heads, scale {}", name(o.query), name(o.state), o.n_heads, o.scale);
         if (o.soft_cap != 0) add(", soft cap {}", o.soft_cap);
@@ -53,15 +56,18 @@ struct Printer {
 void Printer::declarations() {
     add("program {}, vocabulary {}\n", program.family, program.vocab_size);
     for (const WeightDecl& weight : program.weights) {
-        add("weight {} {} [{}, {}]\n", weight.name, dtype_info(weight.dtype).name, weight.rows, weight.columns);
+        add("weight {} {} [{}, {}]\n", weight.name, dtype_info(weight.dtype).name, weight.rows,
+            weight.columns);
     }
     for (const StateGroup& group : program.groups) {
-        if (group.window == 0) add("group {}, every position\n", group.name);
-        else add("group {}, last {} positions\n", group.name, group.window);
+        if (group.window == 0)
+            add("group {}, every position\n", group.name);
+        else
+            add("group {}, last {} positions\n", group.name, group.window);
     }
     for (const KvStateDecl& state : program.states) {
-        add("state {} in {}, {} heads, keys {}, values {}\n", state.name, program.groups[state.group].name, state.n_kv_heads,
-            state.key_dim, state.value_dim);
+        add("state {} in {}, {} heads, keys {}, values {}\n", state.name, program.groups[state.group].name,
+            state.n_kv_heads, state.key_dim, state.value_dim);
     }
 }
 
@@ -69,7 +75,8 @@ void Printer::op(const Op& op) {
     const ValueId out = operands(op).write;
     if (out.valid()) {
         const ValueDecl& value = program.value(out);
-        add("{} [{}, {}] = ", value.name, value.domain == RowDomain::tokens ? "tokens" : "outputs", value.width);
+        add("{} [{}, {}] = ", value.name, value.domain == RowDomain::tokens ? "tokens" : "outputs",
+            value.width);
     }
     add("{} ", op_name(op));
     std::visit([this](const auto& o) { inputs(o); }, op);

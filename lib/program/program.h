@@ -13,15 +13,15 @@ namespace takt {
 enum class RowDomain : uint8_t { tokens, outputs };
 
 struct ValueDecl {
-    std::string name;      // "blk.0.q"
-    uint32_t width = 0;    // floats per row
+    std::string name;    // "blk.0.q"
+    uint32_t width = 0;  // floats per row
     RowDomain domain = RowDomain::tokens;
 };
 
-// The first `rows` rows of the file's tensor, which may hold more: an embedding or head padded beyond the vocabulary is
-// declared with vocab_size rows, so padded rows are never read, computed or sampled.
+// The first `rows` rows of the file's tensor, which may hold more: an embedding or head padded beyond the
+// vocabulary is declared with vocab_size rows, so padded rows are never read, computed or sampled.
 struct WeightDecl {
-    std::string name;      // as in the file: "blk.0.attn_q.weight"
+    std::string name;  // as in the file: "blk.0.attn_q.weight"
     DType dtype{};
     uint32_t rows = 1;     // outputs; 1 for vectors
     uint32_t columns = 0;  // contiguous
@@ -29,13 +29,13 @@ struct WeightDecl {
 
 // States that share page geometry and lifetime: one block table per group and sequence.
 struct StateGroup {
-    std::string name;      // "full", "window"
-    uint32_t window = 0;   // 0: every position is kept; else the last `window` positions
+    std::string name;     // "full", "window"
+    uint32_t window = 0;  // 0: every position is kept; else the last `window` positions
 };
 
 // Paged keys and values of one layer.
 struct KvStateDecl {
-    std::string name;      // "blk.0.kv"
+    std::string name;  // "blk.0.kv"
     uint32_t group = 0;
     uint32_t n_kv_heads = 0, key_dim = 0, value_dim = 0;
 };
@@ -48,8 +48,8 @@ struct Program {
     std::vector<StateGroup> groups;
     std::vector<KvStateDecl> states;
     std::vector<Op> ops;
-    ValueId hidden;        // the row before the head (output domain)
-    ValueId logits;        // output domain, width vocab_size
+    ValueId hidden;  // the row before the head (output domain)
+    ValueId logits;  // output domain, width vocab_size
 
     const ValueDecl& value(ValueId id) const { return values[id.index]; }
     const WeightDecl& weight(WeightId id) const { return weights[id.index]; }

@@ -22,8 +22,10 @@ struct Compiled {
     std::unique_ptr<Executable> executable;
     std::unique_ptr<StepDriver> driver;
 
-    Compiled(const std::string& name, uint32_t max_rows, uint32_t context_tokens, uint32_t n_sequences = 1, ThreadPool* pool = nullptr)
-        : model(load_tiny(name)), backend(create_reference_backend({pool, nullptr, ""}).value()),
+    Compiled(const std::string& name, uint32_t max_rows, uint32_t context_tokens, uint32_t n_sequences = 1,
+             ThreadPool* pool = nullptr)
+        : model(load_tiny(name)),
+          backend(create_reference_backend({pool, nullptr, ""}).value()),
           options(compile_options(*model->program(), max_rows, context_tokens, n_sequences)) {
         auto weights = backend->load_weights(*model->program(), *model, store, {});
         INFO(weights.status().message());
@@ -47,8 +49,9 @@ float worst_difference(const GoldenSequence& golden, std::span<const float> logi
     float worst = 0;
     for (size_t i = 0; i < golden.positions.size(); ++i) {
         for (size_t id = 0; id < vocab_size; ++id) {
-            const float difference = std::fabs(golden.logits[i * vocab_size + id] - logits[golden.positions[i] * vocab_size + id]);
-            worst = difference <= worst ? worst : difference;   // a NaN becomes the worst
+            const float difference =
+                std::fabs(golden.logits[i * vocab_size + id] - logits[golden.positions[i] * vocab_size + id]);
+            worst = difference <= worst ? worst : difference;  // a NaN becomes the worst
         }
     }
     return worst;
@@ -57,7 +60,8 @@ float worst_difference(const GoldenSequence& golden, std::span<const float> logi
 void check_golden(const std::string& name) {
     for (const GoldenSequence& golden : golden_sequences(name)) {
         for (size_t chunk : {golden.ids.size(), size_t{1}, size_t{5}}) {
-            Compiled compiled(name, static_cast<uint32_t>(golden.ids.size()), static_cast<uint32_t>(golden.ids.size()));
+            Compiled compiled(name, static_cast<uint32_t>(golden.ids.size()),
+                              static_cast<uint32_t>(golden.ids.size()));
             const std::vector<float> logits = compiled.logits(1, golden.ids, chunk);
             CAPTURE(name, golden.ids.size(), chunk);
             CHECK(worst_difference(golden, logits, compiled.model->program()->vocab_size) <= 1e-4f);
@@ -73,7 +77,8 @@ std::vector<int32_t> random_ids(std::mt19937& random, size_t n) {
 
 }  // namespace
 
-TEST_CASE("Logits of every supported family agree with an independent implementation within 1e-4, in any chunks") {
+TEST_CASE(
+    "Logits of every supported family agree with an independent implementation within 1e-4, in any chunks") {
     for (const char* name : kTinyFamilies) check_golden(name);
 }
 
@@ -87,7 +92,8 @@ TEST_CASE("A row's bits don't depend on what else is in its batch") {
         std::vector<std::vector<int32_t>> prompts;
         for (size_t n : {1u, 17u, 40u, 6u}) prompts.push_back(random_ids(random, n));
         std::vector<std::vector<float>> alone;
-        for (const std::vector<int32_t>& ids : prompts) alone.push_back(Compiled(name, 64, 64).logits(1, ids, ids.size()));
+        for (const std::vector<int32_t>& ids : prompts)
+            alone.push_back(Compiled(name, 64, 64).logits(1, ids, ids.size()));
 
         ThreadPool pool(2);
         Compiled together(name, 64, 64, 4, &pool);
@@ -102,7 +108,8 @@ TEST_CASE("A row's bits don't depend on what else is in its batch") {
                 const size_t left = prompts[s].size() - fed[s];
                 if (left == 0 || random() % 3 == 0) continue;
                 const size_t n = std::min<size_t>(left, 1 + random() % 9);
-                chunks.push_back({s, std::span<const int32_t>(prompts[s]).subspan(fed[s], n), OutputWanted::logits});
+                chunks.push_back(
+                    {s, std::span<const int32_t>(prompts[s]).subspan(fed[s], n), OutputWanted::logits});
                 owners.push_back(s);
             }
             if (chunks.empty()) continue;
@@ -111,7 +118,8 @@ TEST_CASE("A row's bits don't depend on what else is in its batch") {
             REQUIRE(output.ok());
             size_t row = 0;
             for (size_t c = 0; c < chunks.size(); ++c) {
-                const std::span<const float> rows = output->logits.subspan(row * vocab_size, chunks[c].tokens.size() * vocab_size);
+                const std::span<const float> rows =
+                    output->logits.subspan(row * vocab_size, chunks[c].tokens.size() * vocab_size);
                 mixed[owners[c]].insert(mixed[owners[c]].end(), rows.begin(), rows.end());
                 fed[owners[c]] += chunks[c].tokens.size();
                 row += chunks[c].tokens.size();
@@ -204,19 +212,21 @@ TEST_CASE("Loading tells its progress to the last byte, and stops when asked") {
     auto backend = create_reference_backend({}).value();
     WeightStore store;
     uint64_t last = 0;
-    const auto weights = backend->load_weights(*model->program(), *model, store, [&](uint64_t done, uint64_t total) {
-        CHECK(done > last);
-        CHECK(total == model->weight_bytes());
-        last = done;
-        return true;
-    });
+    const auto weights =
+        backend->load_weights(*model->program(), *model, store, [&](uint64_t done, uint64_t total) {
+            CHECK(done > last);
+            CHECK(total == model->weight_bytes());
+            last = done;
+            return true;
+        });
     REQUIRE(weights.ok());
     CHECK(last == model->weight_bytes());
     // The store shares them while they live.
     CHECK(*backend->load_weights(*model->program(), *model, store, {}) == *weights);
 
     WeightStore other;
-    const auto stopped = backend->load_weights(*model->program(), *model, other, [](uint64_t, uint64_t) { return false; });
+    const auto stopped =
+        backend->load_weights(*model->program(), *model, other, [](uint64_t, uint64_t) { return false; });
     REQUIRE_FALSE(stopped.ok());
     CHECK(stopped.status().code() == StatusCode::cancelled);
     CHECK(backend->load_weights(*model->program(), *model, other, {}).ok());

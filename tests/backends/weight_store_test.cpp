@@ -22,11 +22,15 @@ using Made = Result<std::shared_ptr<const PackedWeights>>;
 TEST_CASE("Weights are made by the first to ask and shared while someone holds them") {
     WeightStore store;
     std::atomic<int> n_made = 0;
-    const auto make = [&]() -> Made { ++n_made; return std::shared_ptr<const PackedWeights>(std::make_shared<Packed>()); };
+    const auto make = [&]() -> Made {
+        ++n_made;
+        return std::shared_ptr<const PackedWeights>(std::make_shared<Packed>());
+    };
     {
         std::vector<std::shared_ptr<const PackedWeights>> held(8);
         std::vector<std::jthread> askers;
-        for (auto& slot : held) askers.emplace_back([&] { slot = *store.get_or_make({"cpu", 1, "panels"}, make); });
+        for (auto& slot : held)
+            askers.emplace_back([&] { slot = *store.get_or_make({"cpu", 1, "panels"}, make); });
         askers.clear();
         CHECK(n_made == 1);
         for (const auto& weights : held) CHECK(weights == held[0]);
@@ -41,8 +45,11 @@ TEST_CASE("Weights are made by the first to ask and shared while someone holds t
 
 TEST_CASE("A failed make leaves nothing behind") {
     WeightStore store;
-    const Made failed = store.get_or_make({"cpu", 1, ""}, []() -> Made { return Status(StatusCode::file_truncated, "short"); });
+    const Made failed = store.get_or_make(
+        {"cpu", 1, ""}, []() -> Made { return Status(StatusCode::file_truncated, "short"); });
     CHECK(failed.status().code() == StatusCode::file_truncated);
-    const auto make = []() -> Made { return std::shared_ptr<const PackedWeights>(std::make_shared<Packed>()); };
+    const auto make = []() -> Made {
+        return std::shared_ptr<const PackedWeights>(std::make_shared<Packed>());
+    };
     CHECK(store.get_or_make({"cpu", 1, ""}, make).ok());
 }

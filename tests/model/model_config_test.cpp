@@ -24,7 +24,9 @@ ModelConfig tiny_config(const std::string& name) {
     return *config;
 }
 
-Result<ModelConfig> odd_config(const std::string& file) { return read_config(std::string(TAKT_TEST_DATA_DIR) + "/bad_gguf/" + file); }
+Result<ModelConfig> odd_config(const std::string& file) {
+    return read_config(std::string(TAKT_TEST_DATA_DIR) + "/bad_gguf/" + file);
+}
 
 }  // namespace
 
@@ -83,19 +85,26 @@ TEST_CASE("A family that takt doesn't run is refused by name, with the list of t
         REQUIRE_FALSE(config.ok());
         CHECK(config.status().code() == StatusCode::model_unsupported);
         CHECK(config.status().message() ==
-              "Model family '" + std::string(name) + "' (general.architecture) is not supported; takt runs llama, qwen2, gemma3.");
+              "Model family '" + std::string(name) +
+                  "' (general.architecture) is not supported; takt runs llama, qwen2, gemma3.");
     }
 }
 
 TEST_CASE("A hyperparameter out of its range is named with its value") {
     const auto message = [](const char* file) { return odd_config(file).status().message(); };
     CHECK(message("083_block_count_0.gguf") == "llama.block_count is 0, must be at least 1.");
-    CHECK(message("087_block_count_max.gguf") == "llama.block_count is 4294967295, exceeds the maximum of 4096.");
-    CHECK(message("096_head_count_short_array.gguf") == "llama.attention.head_count is an array of length 1, the model has 2 layers.");
-    CHECK(message("098_head_count_kv_3.gguf") == "llama.attention.head_count_kv is 3, must divide llama.attention.head_count, which is 4.");
-    CHECK(message("104_rope_dim_15.gguf") == "llama.rope.dimension_count is 15, must be even and at most the head size 8.");
-    CHECK(message("107_rope_scaling_type_unknown.gguf") == "llama.rope.scaling.type is 'banana', takt runs none and linear.");
-    CHECK(message("109_rms_eps_nan.gguf") == "llama.attention.layer_norm_rms_epsilon is nan, must be positive and finite.");
-    CHECK(message("111_expert_count_8.gguf") == "llama.expert_count is 8, takt doesn't run mixtures of experts yet.");
-    CHECK(message("047_split_part_missing.gguf") == "The model is split into 2 files (split.count), takt reads models of one file.");
+    CHECK(message("087_block_count_max.gguf") ==
+          "llama.block_count is 4294967295, exceeds the maximum of 4096.");
+    CHECK(message("096_head_count_short_array.gguf") ==
+          "llama.attention.head_count is an array of length 1, the model has 2 layers.");
+    CHECK(message("098_head_count_kv_3.gguf") ==
+          "llama.attention.head_count_kv is 3, must divide llama.attention.head_count, which is 4.");
+    CHECK(message("104_rope_dim_15.gguf") ==
+          "llama.rope.dimension_count is 15, must be even and at most the head size 8.");
+    CHECK(message("107_rope_scaling_type_unknown.gguf") ==
+          "llama.rope.scaling.type is 'banana', takt runs none and linear.");
+    CHECK(message("109_rms_eps_nan.gguf") ==
+          "llama.attention.layer_norm_rms_epsilon is nan, must be positive and finite.");
+    CHECK(message("111_expert_count_8.gguf") ==
+          "llama.expert_count is 8, takt doesn't run mixtures of experts yet.");
 }

@@ -18,15 +18,17 @@ TEST_CASE("Every tiny model of a supported family and type loads") {
 }
 
 TEST_CASE("Tensor types that takt doesn't read are refused by name") {
-    const std::pair<const char*, const char*> files[] = {{"quant-iq3_s", "iq3_s"}, {"quant-iq4_nl", "iq4_nl"}, {"quant-iq4_xs", "iq4_xs"},
-                                                         {"quant-q2_k", "q2_k"}, {"quant-q3_k_m", "q3_k"}, {"quant-tq1_0", "tq1_0"},
-                                                         {"quant-tq2_0", "tq2_0"}};
+    const std::pair<const char*, const char*> files[] = {
+        {"quant-iq3_s", "iq3_s"}, {"quant-iq4_nl", "iq4_nl"}, {"quant-iq4_xs", "iq4_xs"},
+        {"quant-q2_k", "q2_k"},   {"quant-q3_k_m", "q3_k"},   {"quant-tq1_0", "tq1_0"},
+        {"quant-tq2_0", "tq2_0"}};
     for (const auto& [name, type] : files) {
         const Result<std::shared_ptr<const Model>> model = load_model(tiny_path(name));
         CAPTURE(name, model.status().message());
         REQUIRE_FALSE(model.ok());
         std::string message = model.status().message();
-        std::transform(message.begin(), message.end(), message.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+        std::transform(message.begin(), message.end(), message.begin(),
+                       [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
         CHECK(message.find(type) != std::string::npos);
     }
 }
@@ -76,7 +78,8 @@ TEST_CASE("Two loads of one file are two instances with one fingerprint") {
         instances.insert(alive.back()->instance());
         CHECK(alive.back()->fingerprint() == alive.front()->fingerprint());
     }
-    for (int i = 0; i < 20; ++i) instances.insert(load_tiny("llama")->instance());   // places in memory used again
+    for (int i = 0; i < 20; ++i)
+        instances.insert(load_tiny("llama")->instance());  // places in memory used again
     CHECK(instances.size() == 40);
     CHECK(load_tiny("qwen2")->fingerprint() != alive.front()->fingerprint());
 }

@@ -4,8 +4,8 @@
 #include <functional>
 #include <string>
 
-#include "small_program.h"
 #include "program/check.h"
+#include "small_program.h"
 
 using namespace takt;
 using namespace takt::test;
@@ -25,7 +25,9 @@ uint32_t index_of(const Program& program, const std::string& value) {
     return 0;
 }
 
-ValueId value(const Program& program, const std::string& name) { return {index_of(program, name)}; }
+ValueId value(const Program& program, const std::string& name) {
+    return {index_of(program, name)};
+}
 
 }  // namespace
 
@@ -43,7 +45,8 @@ TEST_CASE("The check names what is wrong with shapes and parameters") {
         {"w_q has 16 columns, normed is 8 wide", [](Program& p) { p.weights[2].columns = 16; }},
         {"bias b_q is [1, 4], must be 8 floats", [](Program& p) { p.weights[3].columns = 4; }},
         {"norm weight norm is f16, must be f32", [](Program& p) { p.weights[1].dtype = DType::f16; }},
-        {"w_q has 8 columns, q8_0 comes in blocks of 32", [](Program& p) { p.weights[2].dtype = DType::q8_0; }},
+        {"w_q has 8 columns, q8_0 comes in blocks of 32",
+         [](Program& p) { p.weights[2].dtype = DType::q8_0; }},
         {"table has 9 rows for 10 tokens", [](Program& p) { p.weights[0].rows = 9; }},
         {"a head 3", [](Program& p) { first_op<RopeOp>(p).head_dim = 3; }},
         {"rotates 3 of the 4", [](Program& p) { first_op<RopeOp>(p).rotated_dim = 3; }},
@@ -77,11 +80,16 @@ TEST_CASE("The check follows every value from its one writing to its reading") {
         {"writes a value that doesn't exist", [](Program& p) { first_op<AddOp>(p).out = {}; }},
         {"names a weight that doesn't exist", [](Program& p) { first_op<MatmulOp>(p).weight = {}; }},
         {"names a state that doesn't exist", [](Program& p) { first_op<KvAppendOp>(p).state = {7}; }},
-        {"value spare is never written", [](Program& p) { p.values.push_back({"spare", 8, RowDomain::tokens}); }},
+        {"value spare is never written",
+         [](Program& p) { p.values.push_back({"spare", 8, RowDomain::tokens}); }},
         {"weight spare is never used", [](Program& p) { p.weights.push_back({"spare", DType::f32, 1, 8}); }},
         {"state spare is never read", [](Program& p) { p.states.push_back({"spare", 0, 1, 4, 4}); }},
-        {"before this step's keys are appended", [](Program& p) { std::erase_if(p.ops, [](const Op& op) { return std::holds_alternative<KvAppendOp>(op); }); }},
-        {"appends to kv a second time", [](Program& p) { p.ops.insert(p.ops.end(), Op(first_op<KvAppendOp>(p))); }},
+        {"before this step's keys are appended",
+         [](Program& p) {
+             std::erase_if(p.ops, [](const Op& op) { return std::holds_alternative<KvAppendOp>(op); });
+         }},
+        {"appends to kv a second time",
+         [](Program& p) { p.ops.insert(p.ops.end(), Op(first_op<KvAppendOp>(p))); }},
         {"hidden or logits is missing", [](Program& p) { p.hidden = {}; }},
     };
     for (const Broken& broken : cases) {
@@ -96,9 +104,11 @@ TEST_CASE("The check follows every value from its one writing to its reading") {
 
 TEST_CASE("Row domains change at select_rows alone") {
     const Broken cases[] = {
-        {"hidden is not in the output domain", [](Program& p) { p.values[index_of(p, "hidden")].domain = RowDomain::tokens; }},
+        {"hidden is not in the output domain",
+         [](Program& p) { p.values[index_of(p, "hidden")].domain = RowDomain::tokens; }},
         {"different row domains", [](Program& p) { p.values[index_of(p, "q")].domain = RowDomain::outputs; }},
-        {"x is not in the token domain", [](Program& p) { p.values[index_of(p, "x")].domain = RowDomain::outputs; }},
+        {"x is not in the token domain",
+         [](Program& p) { p.values[index_of(p, "x")].domain = RowDomain::outputs; }},
         {"sum is not in the output domain", [](Program& p) { p.hidden = value(p, "sum"); }},
     };
     for (const Broken& broken : cases) {

@@ -10,13 +10,14 @@ using namespace takt;
 TEST_CASE("A slot is never written while another value in it is still needed") {
     const Program program = *test::small_program();
     const SlotPlan plan = plan_slots(program);
-    std::vector<uint32_t> holder(plan.slots.size(), ~0u);   // value whose floats the slot holds
+    std::vector<uint32_t> holder(plan.slots.size(), ~0u);  // value whose floats the slot holds
     for (const Op& op : program.ops) {
         const Operands used = operands(op);
         for (ValueId read : used.read_values()) {
             CAPTURE(op_name(op), program.value(read).name);
             CHECK(holder[plan.slot_of_value[read.index]] == read.index);
-            if (used.write.valid()) CHECK(plan.slot_of_value[read.index] != plan.slot_of_value[used.write.index]);
+            if (used.write.valid())
+                CHECK(plan.slot_of_value[read.index] != plan.slot_of_value[used.write.index]);
         }
         if (used.write.valid()) holder[plan.slot_of_value[used.write.index]] = used.write.index;
     }

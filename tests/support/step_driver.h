@@ -14,14 +14,15 @@
 namespace takt::test {
 
 // Pages for n_sequences full contexts in every group.
-inline CompileOptions compile_options(const Program& program, uint32_t max_rows, uint32_t context_tokens, uint32_t n_sequences = 1,
-                                      uint32_t page_tokens = 16) {
+inline CompileOptions compile_options(const Program& program, uint32_t max_rows, uint32_t context_tokens,
+                                      uint32_t n_sequences = 1, uint32_t page_tokens = 16) {
     CompileOptions options;
     options.max_rows = options.max_output_rows = max_rows;
     options.max_sequences = n_sequences;
     options.max_context_tokens = context_tokens;
     options.page_tokens = page_tokens;
-    options.n_pages.assign(program.groups.size(), n_sequences * ((context_tokens + page_tokens - 1) / page_tokens));
+    options.n_pages.assign(program.groups.size(),
+                           n_sequences * ((context_tokens + page_tokens - 1) / page_tokens));
     return options;
 }
 
@@ -30,7 +31,7 @@ public:
     struct Chunk {
         uint64_t sequence = 0;
         std::span<const int32_t> tokens;
-        OutputWanted wanted = OutputWanted::logits;   // of every row
+        OutputWanted wanted = OutputWanted::logits;  // of every row
     };
 
     StepDriver(const Program& program, Executable& executable, const CompileOptions& options)
@@ -39,11 +40,13 @@ public:
         for (uint32_t n_pages : options.n_pages) {
             std::vector<uint32_t>& pages = free_pages_.emplace_back(n_pages);
             for (uint32_t i = 0; i < n_pages; ++i) pages[i] = i;
-            std::shuffle(pages.begin(), pages.end(), random);   // neighbours in a table are no neighbours in memory
+            std::shuffle(pages.begin(), pages.end(),
+                         random);  // neighbours in a table are no neighbours in memory
         }
     }
 
-    // One step over chunks of different sequences, all rows committed. The output is borrowed until the next step.
+    // One step over chunks of different sequences, all rows committed. The output is borrowed until the next
+    // step.
     Result<StepOutput> step(std::span<const Chunk> chunks) {
         std::vector<int32_t> tokens;
         std::vector<OutputWanted> wanted;
@@ -52,8 +55,11 @@ public:
         for (const Chunk& chunk : chunks) {
             Sequence& sequence = reach(chunk.sequence, static_cast<uint32_t>(chunk.tokens.size()));
             tables.emplace_back(sequence.tables.begin(), sequence.tables.end());
-            sequences.push_back({chunk.sequence, static_cast<uint32_t>(tokens.size()), static_cast<uint32_t>(chunk.tokens.size()),
-                                 sequence.n_tokens, {}});
+            sequences.push_back({chunk.sequence,
+                                 static_cast<uint32_t>(tokens.size()),
+                                 static_cast<uint32_t>(chunk.tokens.size()),
+                                 sequence.n_tokens,
+                                 {}});
             tokens.insert(tokens.end(), chunk.tokens.begin(), chunk.tokens.end());
             wanted.insert(wanted.end(), chunk.tokens.size(), chunk.wanted);
         }
@@ -68,10 +74,12 @@ public:
     }
 
     // Logits of every token, [tokens.size()][vocab_size], fed chunk by chunk.
-    Result<std::vector<float>> logits(uint64_t sequence, std::span<const int32_t> tokens, size_t chunk_tokens) {
+    Result<std::vector<float>> logits(uint64_t sequence, std::span<const int32_t> tokens,
+                                      size_t chunk_tokens) {
         std::vector<float> all;
         for (size_t start = 0; start < tokens.size(); start += chunk_tokens) {
-            const Chunk chunk{sequence, tokens.subspan(start, std::min(chunk_tokens, tokens.size() - start)), OutputWanted::logits};
+            const Chunk chunk{sequence, tokens.subspan(start, std::min(chunk_tokens, tokens.size() - start)),
+                              OutputWanted::logits};
             Result<StepOutput> output = step({&chunk, 1});
             if (!output.ok()) return output.status();
             all.insert(all.end(), output->logits.begin(), output->logits.end());
@@ -92,7 +100,7 @@ public:
 private:
     struct Sequence {
         uint32_t n_tokens = 0;
-        std::vector<std::vector<uint32_t>> tables;   // per group
+        std::vector<std::vector<uint32_t>> tables;  // per group
     };
 
     Sequence& reach(uint64_t id, uint32_t n_more) {
@@ -100,7 +108,8 @@ private:
         sequence.tables.resize(free_pages_.size());
         for (size_t g = 0; g < free_pages_.size(); ++g) {
             while (sequence.tables[g].size() * page_tokens_ < sequence.n_tokens + n_more) {
-                const bool empty = free_pages_[g].empty();   // then the backend refuses the table, and the test sees why
+                const bool empty =
+                    free_pages_[g].empty();  // then the backend refuses the table, and the test sees why
                 sequence.tables[g].push_back(empty ? kNoPage : free_pages_[g].back());
                 if (!empty) free_pages_[g].pop_back();
             }
@@ -126,7 +135,7 @@ private:
     const Program& program_;
     Executable& executable_;
     uint32_t page_tokens_;
-    std::vector<std::vector<uint32_t>> free_pages_;   // per group
+    std::vector<std::vector<uint32_t>> free_pages_;  // per group
     std::map<uint64_t, Sequence> sequences_;
 };
 

@@ -12,8 +12,8 @@
 namespace takt::test {
 
 struct TestedBackend {
-    std::string label;                    // "cpu avx2"
-    std::unique_ptr<ThreadPool> pool;     // outlives the backend
+    std::string label;                 // "cpu avx2"
+    std::unique_ptr<ThreadPool> pool;  // outlives the backend
     std::unique_ptr<Backend> backend;
 };
 
@@ -32,8 +32,10 @@ inline std::vector<TestedBackend> backends_under_test() {
     std::vector<TestedBackend> all;
     all.push_back(make_tested("reference", create_reference_backend));
 #if __has_include("cpu/cpu_backend.h")
-    const std::vector<std::string> levels = make_tested("cpu", create_cpu_backend).backend->device_info().isa_levels;
-    for (const std::string& level : levels) all.push_back(make_tested("cpu " + level, create_cpu_backend, level));
+    const std::vector<std::string> levels =
+        make_tested("cpu", create_cpu_backend).backend->device_info().isa_levels;
+    for (const std::string& level : levels)
+        all.push_back(make_tested("cpu " + level, create_cpu_backend, level));
 #endif
     return all;
 }

@@ -15,15 +15,18 @@
 
 namespace takt::test {
 
-constexpr const char* kTinyFamilies[] = {"llama", "llama-linear-rope", "llama3-rope", "mistral-as-llama", "qwen2", "gemma3"};
-constexpr const char* kTinyQuants[] = {"quant-f16", "quant-bf16", "quant-q4_0", "quant-q4_1", "quant-q5_0", "quant-q5_1",
-                                       "quant-q8_0", "quant-q4_k_m", "quant-q5_k_m", "quant-q6_k"};
+constexpr const char* kTinyFamilies[] = {
+    "llama", "llama-linear-rope", "llama3-rope", "mistral-as-llama", "qwen2", "gemma3"};
+constexpr const char* kTinyQuants[] = {"quant-f16",    "quant-bf16", "quant-q4_0", "quant-q4_1",
+                                       "quant-q5_0",   "quant-q5_1", "quant-q8_0", "quant-q4_k_m",
+                                       "quant-q5_k_m", "quant-q6_k"};
 
 inline std::string tiny_path(const std::string& name, const char* extension = ".gguf") {
     return std::string(TAKT_TEST_DATA_DIR) + "/golden/tiny/" + name + extension;
 }
 
-inline Result<std::shared_ptr<const Model>> load_model(const std::string& path, const Logger& logger = Logger()) {
+inline Result<std::shared_ptr<const Model>> load_model(const std::string& path,
+                                                       const Logger& logger = Logger()) {
     Result<std::shared_ptr<const ByteSource>> source = open_file(path);
     if (!source.ok()) return source.status();
     return Model::load(*source, logger);
@@ -38,8 +41,8 @@ inline std::shared_ptr<const Model> load_tiny(const std::string& name) {
 
 struct GoldenSequence {
     std::vector<int32_t> ids;
-    std::vector<uint32_t> positions;   // those with known logits
-    std::vector<float> logits;         // [positions.size()][vocab_size]
+    std::vector<uint32_t> positions;  // those with known logits
+    std::vector<float> logits;        // [positions.size()][vocab_size]
 };
 
 inline std::vector<GoldenSequence> golden_sequences(const std::string& name) {
@@ -54,7 +57,8 @@ inline std::vector<GoldenSequence> golden_sequences(const std::string& name) {
         sequence.ids = entry.at("ids").get<std::vector<int32_t>>();
         sequence.positions = entry.at("logit_positions").get<std::vector<uint32_t>>();
         sequence.logits.resize(sequence.positions.size() * vocab_size);
-        data.read(reinterpret_cast<char*>(sequence.logits.data()), static_cast<std::streamsize>(sequence.logits.size() * sizeof(float)));
+        data.read(reinterpret_cast<char*>(sequence.logits.data()),
+                  static_cast<std::streamsize>(sequence.logits.size() * sizeof(float)));
         REQUIRE(data.good());
     }
     return sequences;

@@ -24,7 +24,8 @@ Result<const Family*> find_family(std::string_view name) {
         names.push_back(family.name);
     }
     return Status(StatusCode::model_unsupported,
-                  fmt::format("Model family '{}' (general.architecture) is not supported; takt runs {}.", name, fmt::join(names, ", ")));
+                  fmt::format("Model family '{}' (general.architecture) is not supported; takt runs {}.",
+                              name, fmt::join(names, ", ")));
 }
 
 }  // namespace takt

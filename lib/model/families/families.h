@@ -1,4 +1,5 @@
-// The list of model families, written out by hand: a new one is a file beside this and a line in families.cpp.
+// The list of model families, written out by hand: a new one is a file beside this and a line in
+// families.cpp.
 #pragma once
 
 #include <string_view>
@@ -12,7 +13,7 @@
 namespace takt {
 
 struct Family {
-    std::string_view name;                                  // general.architecture
+    std::string_view name;  // general.architecture
     Result<Program> (*build)(const ModelConfig& config, const GgufFile& file);
 };
 

@@ -1,4 +1,5 @@
-// Llama and the many models that share its shape (SmolLM2, Mistral, Llama 3): pre-norm, interleaved RoPE, SwiGLU.
+// Llama and the many models that share its shape (SmolLM2, Mistral, Llama 3): pre-norm, interleaved RoPE,
+// SwiGLU.
 #include "model/families/parts.h"
 #include "model/families/recipes.h"
 
@@ -10,7 +11,8 @@ Result<Program> build_llama(const ModelConfig& config, const GgufFile& file) {
     const uint32_t group = b.group("full", 0);
     // Llama 3.1 stretches its context by a factor per frequency.
     const WeightId factors = parts.optional_vector("rope_freqs.weight", config.rope_rotated_dim / 2);
-    const RopeOp rope = rope_shape(config, RopeStyle::interleaved, config.rope_base, config.rope_frequency_scale, factors);
+    const RopeOp rope =
+        rope_shape(config, RopeStyle::interleaved, config.rope_base, config.rope_frequency_scale, factors);
 
     ValueId x = parts.embed();
     for (uint32_t layer = 0; layer < config.n_layers; ++layer) {

@@ -1,4 +1,5 @@
-// What recipes share: tensors found by name with the shape they must have, and the parts most families are made of.
+// What recipes share: tensors found by name with the shape they must have, and the parts most families are
+// made of.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace takt {
 
-// Names are those of the current layer ("blk.3.attn_q") once enter_layer was called. The first missing or misshapen
-// tensor is kept and returned by finish().
+// Names are those of the current layer ("blk.3.attn_q") once enter_layer was called. The first missing or
+// misshapen tensor is kept and returned by finish().
 class Parts {
 public:
     Parts(const ModelConfig& config, const GgufFile& file);
@@ -55,6 +56,7 @@ private:
 
 // The usual scale of attention scores.
 float attention_scale(uint32_t head_dim);
-RopeOp rope_shape(const ModelConfig& config, RopeStyle style, float base, float frequency_scale, WeightId factors = {});
+RopeOp rope_shape(const ModelConfig& config, RopeStyle style, float base, float frequency_scale,
+                  WeightId factors = {});
 
 }  // namespace takt
