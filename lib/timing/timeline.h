@@ -22,6 +22,7 @@ struct Timeline {
     uint64_t preempted_ns = 0;              // waited after a preemption, before the first token
     std::vector<StepStamp> steps;           // steps that gave tokens; reserved when the request is submitted
     uint64_t prompt_tokens = 0, cached_tokens = 0;
+    uint64_t computed_tokens = 0;           // of the prompt, by steps of this request so far
 };
 
 }  // namespace takt

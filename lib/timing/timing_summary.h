@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,6 +29,7 @@ struct TimingSummary {
     std::optional<double> prefill_tokens_per_second, decode_tokens_per_second;
 };
 
+// Stamps that go back (a caller's clock may) count as standing still: no duration is ever negative.
 TimingSummary summarize_timeline(const Timeline& timeline, uint64_t now_ns);
 
 }  // namespace takt
