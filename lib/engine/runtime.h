@@ -26,6 +26,7 @@ struct BackendEntry {
     std::string name;
     std::unique_ptr<Backend> backend;     // null: absent
     std::string why_not;
+    StatusCode why_not_code = StatusCode::not_found;
 };
 
 class Runtime {
@@ -35,6 +36,7 @@ public:
     static Result<std::shared_ptr<Runtime>> create(RuntimeOptions options, std::vector<BackendEntry> backends);
 
     const Clock& clock() const { return *clock_; }
+    const std::shared_ptr<const Clock>& shared_clock() const { return clock_; }
     const Logger& logger() const { return logger_; }
     ThreadPool& pool() { return *pool_; }
     WeightStore& weight_store() { return weight_store_; }
@@ -45,7 +47,7 @@ public:
     std::mutex& pool_mutex() { return pool_mutex_; }
 
 private:
-    Runtime() = default;
+    explicit Runtime(Logger::Sink log) : logger_(std::move(log)) {}
     std::shared_ptr<const Clock> clock_;
     Logger logger_;
     std::unique_ptr<ThreadPool> pool_;

@@ -1,0 +1,20 @@
+// The handle: every call goes to the shared state; the end of the handle is the end of the request.
+#include "engine/request.h"
+
+#include "engine/request_state.h"
+
+namespace takt {
+
+Request::Request(std::shared_ptr<RequestState> state) : state_(std::move(state)) {}
+Request::~Request() { state_->abandon(); }
+Result<Event> Request::next(uint64_t timeout_ns) { return state_->next(timeout_ns); }
+Status Request::wait(uint64_t timeout_ns) { return state_->wait(timeout_ns); }
+void Request::cancel() { state_->cancel(); }
+Status Request::status() const { return state_->status(); }
+FinishReason Request::finish_reason() const { return state_->finish_reason(); }
+TimingSummary Request::timing() const { return state_->timing(); }
+Timeline Request::timeline() const { return state_->timeline(); }
+std::span<const int32_t> Request::prompt_ids() const { return state_->options().prompt_ids; }
+std::string_view Request::backend_name() const { return state_->backend_name(); }
+
+}  // namespace takt

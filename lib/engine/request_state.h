@@ -1,0 +1,93 @@
+// What the engine's worker and a request's handle share: stamps, events, the end.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "engine/callback_guard.h"
+#include "engine/request.h"
+
+namespace takt {
+
+// Wakes the engine's worker; outlives the engine, for handles that do.
+struct WorkerSignal {
+    std::mutex mutex;
+    std::condition_variable changed;
+    uint64_t version = 0;   // guarded by mutex
+    void notify() {
+        {
+            const std::lock_guard lock(mutex);
+            ++version;
+        }
+        changed.notify_all();
+    }
+};
+
+class RequestState {
+public:
+    struct Shared {
+        std::shared_ptr<const Clock> clock;
+        std::shared_ptr<CallbackThreads> callbacks;
+        std::shared_ptr<WorkerSignal> signal;
+        std::string backend;
+    };
+    // max_events: tokens that can come at most; memory for them is taken here.
+    RequestState(RequestOptions options, Shared shared, uint64_t submitted_ns, uint32_t max_events);
+
+    // --- the handle's side ---
+    Result<Event> next(uint64_t timeout_ns);
+    Status wait(uint64_t timeout_ns);
+    void cancel();
+    // Cancels; waits for the last callback unless called inside one, then runs on_release once.
+    void abandon();
+    Status status() const;
+    FinishReason finish_reason() const;
+    Timeline timeline() const;
+    TimingSummary timing() const;
+    const RequestOptions& options() const { return options_; }
+    std::string_view backend_name() const { return shared_.backend; }
+
+    // --- the worker's side; also the only writer of the timeline ---
+    bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+    void stamp_scheduled(uint64_t now_ns);
+    // Queues or delivers. text is copied where it must live on.
+    void push_token(int32_t id, std::string_view text, const StepStamp& step, uint32_t step_rows);
+    void finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns, uint32_t step_rows);
+
+private:
+    struct StoredEvent {
+        Event event;
+        size_t text_begin = 0, text_bytes = 0;
+    };
+    Event make_event(EventType type, uint32_t step_rows) const;
+    void store(const Event& event, std::string_view text);
+    // Calls on_event; a false answer or an exception cancels.
+    void deliver(Event event, std::string_view text);
+    void end_of_callbacks();
+    bool pushes() const { return static_cast<bool>(options_.on_event); }
+
+    RequestOptions options_;
+    Shared shared_;
+    std::atomic<bool> cancelled_{false};
+
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    Timeline timeline_;
+    std::vector<StoredEvent> events_;
+    std::string text_;              // of the queued events, one behind the other
+    size_t n_pulled_ = 0;
+    uint32_t n_tokens_ = 0;
+    std::string pulled_text_;       // what the last pulled event borrows
+    FinishReason reason_ = FinishReason::none;
+    Status status_;
+    bool done_ = false;             // the last callback returned
+    bool abandoned_ = false;        // destroyed inside its own callback: the worker releases
+    bool released_ = false;
+};
+
+}  // namespace takt

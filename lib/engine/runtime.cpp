@@ -1,0 +1,56 @@
+// Makes clock, pool and backends, and finds a backend by name.
+#include "engine/runtime.h"
+
+#include <fmt/format.h>
+
+#include "engine/backend_list.h"
+
+namespace takt {
+
+namespace {
+
+constexpr uint32_t kMaxThreads = 1024;
+
+}  // namespace
+
+Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options, std::vector<BackendEntry> backends) {
+    if (options.n_threads > kMaxThreads) {
+        return Status(StatusCode::invalid_argument, fmt::format("n_threads is {}, at most {} are possible.", options.n_threads, kMaxThreads));
+    }
+    std::shared_ptr<Runtime> runtime(new Runtime(std::move(options.log)));
+    runtime->clock_ = options.clock ? std::move(options.clock) : std::make_shared<SteadyClock>();
+    runtime->pool_ = std::make_unique<ThreadPool>(options.n_threads);
+    runtime->backends_ = std::move(backends);
+    return runtime;
+}
+
+Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
+    const std::string isa_cap = options.isa_cap;
+    auto runtime = create(std::move(options), {});
+    if (!runtime.ok()) return runtime;
+    BackendContext context;
+    context.pool = (*runtime)->pool_.get();
+    context.logger = &(*runtime)->logger_;
+    context.isa_cap = isa_cap;
+    (*runtime)->backends_ = make_backends(context);
+    // An ISA level that nobody knows is the caller's mistake, not a missing device.
+    for (const BackendEntry& entry : (*runtime)->backends_) {
+        if (!isa_cap.empty() && !entry.backend) return Status(entry.why_not_code, entry.why_not);
+    }
+    return runtime;
+}
+
+Result<Backend*> Runtime::find_backend(std::string_view name) {
+    std::string present;
+    for (const BackendEntry& entry : backends_) {
+        if (entry.backend && (name.empty() || name == entry.name)) return entry.backend.get();
+        if (name == entry.name) {
+            return Status(StatusCode::not_found, fmt::format("Backend {} isn't available here: {}", name, entry.why_not));
+        }
+        if (entry.backend) present += (present.empty() ? "" : ", ") + entry.name;
+    }
+    if (name.empty()) return Status(StatusCode::not_found, "No backend is available here.");
+    return Status(StatusCode::not_found, fmt::format("There is no backend '{}'; available here: {}.", name, present));
+}
+
+}  // namespace takt

@@ -1,0 +1,70 @@
+// Fills the buffers of a step; the phase is a property of each row, never of the batch.
+#include "engine/scheduler.h"
+
+#include <algorithm>
+
+namespace takt {
+
+StepBuilder::StepBuilder(uint32_t max_rows, uint32_t max_sequences) {
+    tokens_.reserve(max_rows);
+    wanted_.reserve(max_rows);
+    sequences_.reserve(max_sequences);
+}
+
+void StepBuilder::clear() {
+    tokens_.clear();
+    wanted_.clear();
+    sequences_.clear();
+}
+
+void StepBuilder::add(uint64_t sequence, SequencePages& pages, std::span<const int32_t> rows, uint32_t first_position,
+                      OutputWanted last_wanted) {
+    const auto n_rows = static_cast<uint32_t>(rows.size());
+    pages.cover(first_position, first_position + n_rows);
+    BatchSequence entry;
+    entry.sequence = sequence;
+    entry.first_row = this->n_rows();
+    entry.n_rows = n_rows;
+    entry.first_position = first_position;
+    entry.block_tables = pages.tables();
+    sequences_.push_back(entry);
+    tokens_.insert(tokens_.end(), rows.begin(), rows.end());
+    wanted_.insert(wanted_.end(), n_rows, OutputWanted::none);
+    wanted_.back() = last_wanted;
+}
+
+void StepBuilder::add_rows(RunningRequest& request, uint32_t n_rows) {
+    request.first_row = this->n_rows();
+    request.n_rows = n_rows;
+    const std::span<const int32_t> rows = std::span<const int32_t>(request.tokens).subspan(request.n_computed, n_rows);
+    const bool is_last = request.n_computed + n_rows == request.tokens.size();
+    const OutputWanted wanted = request.greedy ? OutputWanted::argmax : OutputWanted::logits;
+    add(request.sequence, *request.pages, rows, request.n_computed, is_last ? wanted : OutputWanted::none);
+}
+
+void StepBuilder::build(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t chunk_tokens) {
+    clear();
+    for (const auto& request : running) {
+        request->n_rows = 0;
+        if (!request->in_prefill()) add_rows(*request, 1);
+    }
+    uint32_t budget = chunk_tokens;
+    // Requests stand in the order of their admission, so those that are partly done come before new ones.
+    for (const auto& request : running) {
+        if (!request->in_prefill() || budget == 0) continue;
+        const uint32_t n_rows = std::min(budget, request->n_prompt - request->n_computed);
+        add_rows(*request, n_rows);
+        budget -= n_rows;
+    }
+}
+
+void StepBuilder::build(Evaluation& evaluation, uint32_t n_rows) {
+    clear();
+    const std::span<const int32_t> rows = std::span<const int32_t>(evaluation.ids).subspan(evaluation.n_computed, n_rows);
+    add(evaluation.sequence, *evaluation.pages, rows, evaluation.n_computed, OutputWanted::none);
+    for (uint32_t i = 0; i < n_rows; ++i) {
+        if (evaluation.n_computed + i >= evaluation.first_position) wanted_[i] = OutputWanted::logits;
+    }
+}
+
+}  // namespace takt

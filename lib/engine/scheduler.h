@@ -1,0 +1,36 @@
+// The next step: decode rows of all running requests first, then prefill rows up to the chunk.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "backend/step_batch.h"
+#include "engine/evaluation.h"
+#include "engine/running_request.h"
+
+namespace takt {
+
+// Buffers of one step batch, sized once; a batch is a view of them.
+class StepBuilder {
+public:
+    StepBuilder(uint32_t max_rows, uint32_t max_sequences);
+
+    // Sets first_row and n_rows of every request (0 rows: not in this step).
+    void build(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t chunk_tokens);
+    void build(Evaluation& evaluation, uint32_t n_rows);
+    bool empty() const { return tokens_.empty(); }
+    uint32_t n_rows() const { return static_cast<uint32_t>(tokens_.size()); }
+    StepBatch batch() const { return {tokens_, wanted_, sequences_}; }
+
+private:
+    void clear();
+    void add(uint64_t sequence, SequencePages& pages, std::span<const int32_t> rows, uint32_t first_position, OutputWanted last_wanted);
+    void add_rows(RunningRequest& request, uint32_t n_rows);
+
+    std::vector<int32_t> tokens_;
+    std::vector<OutputWanted> wanted_;
+    std::vector<BatchSequence> sequences_;
+};
+
+}  // namespace takt
