@@ -11,34 +11,59 @@
 namespace takt {
 
 struct SamplerOptions {
-    float temperature = 0;         // 0: greedy, lowest id on a tie
+    float temperature = 0;         // 0 (and all below 1e-6): greedy, lowest id on a tie
     uint32_t top_k = 0;            // 0: off
     float top_p = 1, min_p = 0;    // off
+    // A logit > 0 is divided by the repetition penalty, another multiplied; the frequency penalty is subtracted once for
+    // each occurrence, the presence penalty once.
     float repetition_penalty = 1, frequency_penalty = 0, presence_penalty = 0;
-    uint32_t penalty_tokens = 64;  // how far back penalties look, prompt included
-    std::vector<std::pair<int32_t, float>> logit_bias;
+    uint32_t penalty_tokens = 64;  // how far back penalties look, prompt included; more than there are: all
+    std::vector<std::pair<int32_t, float>> logit_bias;   // of equal ids the values add up; -infinity forbids
     uint64_t seed = 0;
 
     // Names the field and its value: NaN, negative temperature, top_p outside 0…1, ids outside the vocabulary, …
     Status check(uint32_t vocab_size) const;
+    bool is_greedy() const;
+    bool has_penalties() const;
     // True if the token is the highest logit and nothing changes the logits: the backend's argmax serves.
     bool is_plain_greedy() const;
 };
 
-// One per request; buffers are sized when made, so that sample() allocates nothing.
+struct Candidate {
+    float logit;
+    int32_t id;
+};
+
+// Buffers that requests take turns with, sized when made, so that sampling allocates nothing.
+class SamplerScratch {
+public:
+    explicit SamplerScratch(uint32_t vocab_size);
+
+private:
+    friend class SamplerChain;
+    std::vector<float> logits;           // changed copy
+    std::vector<Candidate> candidates;
+    std::vector<double> weights;         // of the candidates
+    std::vector<uint32_t> counts;        // per token, in the penalty window; zero between calls
+};
+
+// One per request.
 class SamplerChain {
 public:
     SamplerChain(SamplerOptions options, uint32_t vocab_size);
     // history: every token before this position, prompt included. position: of the token that is drawn, the counter of
     // its random number. Errors: logits_not_finite, no_token_allowed.
-    Result<int32_t> sample(std::span<const float> logits, std::span<const int32_t> history, uint64_t position);
+    Result<int32_t> sample(std::span<const float> logits, std::span<const int32_t> history, uint64_t position,
+                           SamplerScratch& scratch) const;
+    const SamplerOptions& options() const { return options_; }
 
 private:
-    struct Candidate { float logit; int32_t id; };
+    Status change_logits(std::span<const float> logits, std::span<const int32_t> history, SamplerScratch& scratch) const;
+    void penalize(std::span<const int32_t> history, SamplerScratch& scratch) const;
+    int32_t draw(std::span<const float> logits, float highest, uint64_t position, SamplerScratch& scratch) const;
+
     SamplerOptions options_;
-    std::vector<float> logits_;          // changed copy
-    std::vector<Candidate> candidates_;
-    std::vector<uint32_t> counts_;       // per token in the penalty window
+    uint32_t vocab_size_;
 };
 
 }  // namespace takt
