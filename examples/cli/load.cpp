@@ -1,0 +1,85 @@
+// Everything that can be wrong with the common flags is said here, before a model is read.
+#include "load.h"
+
+#include <charconv>
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include "failure.h"
+#include "system.h"
+
+namespace cli {
+namespace {
+
+using SteadyTime = std::chrono::steady_clock::time_point;
+
+uint32_t parse_threads(const std::string& text) {
+    if (text == "default" || text == "auto") return 0;
+    uint32_t threads = 0;
+    const std::from_chars_result parsed = std::from_chars(text.data(), text.data() + text.size(), threads);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || threads == 0) {
+        throw WrongUsage(fmt::format("-t: \"{}\" is neither a number of threads nor auto.", text));
+    }
+    return threads;
+}
+
+// A line that appears after half a second and is wiped out at the end.
+class ProgressLine {
+public:
+    ProgressLine() : start_(std::chrono::steady_clock::now()), visible_(stderr_is_terminal()) {}
+    ~ProgressLine() {
+        if (shown_) write_stderr("\r\033[K");
+    }
+    ProgressLine(const ProgressLine&) = delete;
+    ProgressLine& operator=(const ProgressLine&) = delete;
+
+    void update(uint64_t done, uint64_t total) {
+        if (!visible_ || total == 0) return;
+        const SteadyTime now = std::chrono::steady_clock::now();
+        if (now - start_ < std::chrono::milliseconds(500) || now - last_ < std::chrono::milliseconds(100)) return;
+        last_ = now;
+        shown_ = true;
+        write_stderr(fmt::format("\rtakt: loading, {:.0f} % of {:.0f} MB\033[K",
+                                 100.0 * static_cast<double>(done) / static_cast<double>(total), static_cast<double>(total) / 1e6));
+    }
+
+private:
+    SteadyTime start_, last_{};
+    bool visible_;
+    bool shown_ = false;
+};
+
+}  // namespace
+
+takt::Runtime open_runtime(const CommonOptions& options) {
+    if (options.kv != "f16") throw Failure(fmt::format("--kv {} is not in this build; f16 is.", options.kv));
+    takt::RuntimeOptions runtime;
+    runtime.n_threads = parse_threads(options.threads);
+    runtime.isa_cap = options.isa;
+    runtime.log = [](int, std::string_view text) { write_stderr(fmt::format("takt: note: {}\n", text)); };
+    return takt::Runtime(std::move(runtime));
+}
+
+takt::Model load_model(const takt::Runtime& runtime, const CommonOptions& options, LoadWeights weights) {
+    ProgressLine line;
+    takt::ModelOptions model;
+    model.backend = options.backend;
+    model.metadata_only = weights == LoadWeights::no;
+    model.progress = [&line](uint64_t done, uint64_t total) {
+        line.update(done, total);
+        check_interrupted();
+        return true;
+    };
+    return takt::Model(runtime, options.model, model);
+}
+
+takt::EngineOptions engine_options(const CommonOptions& options) {
+    takt::EngineOptions engine;
+    engine.backend = options.backend;
+    engine.max_sequences = 1;
+    engine.deterministic = options.deterministic;
+    return engine;
+}
+
+}  // namespace cli

@@ -1,0 +1,52 @@
+// Flags that several commands share.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <takt/takt.hpp>
+
+namespace cli {
+
+// A subcommand, and what to do once the command line was read. Returns the exit status.
+struct Command {
+    CLI::App* app = nullptr;
+    std::function<int()> run;
+};
+
+struct CommonOptions {
+    std::string model;
+    std::string threads = "default";
+    std::string backend;
+    std::string isa;
+    std::string kv = "f16";
+    bool deterministic = false;
+    bool json = false;
+};
+
+enum class NeedsModel { yes, no };
+void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model = NeedsModel::yes);
+
+struct GenerationOptions {
+    uint32_t max_tokens = 256;
+    uint32_t context_tokens = 0;
+    float temperature = 0;
+    uint64_t seed = 0;
+    uint32_t top_k = 0;
+    float top_p = 1;
+    float min_p = 0;
+    std::string system;
+    std::vector<std::string> stops;
+    bool ignore_eos = false;
+};
+
+void add_generation(CLI::App& app, GenerationOptions& options);
+takt::RequestOptions request_options(const GenerationOptions& options);
+
+// "1,2,3"; WrongUsage names the piece that is no id.
+std::vector<int32_t> parse_ids(const std::string& text, const std::string& flag);
+
+}  // namespace cli

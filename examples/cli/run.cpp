@@ -1,0 +1,100 @@
+// takt run: one prompt, one answer.
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "answer.h"
+#include "commands.h"
+#include "failure.h"
+#include "load.h"
+#include "prompt.h"
+#include "report.h"
+#include "system.h"
+
+namespace cli {
+namespace {
+
+constexpr uint64_t kLookForSignalsNs = 100'000'000;
+
+struct RunOptions {
+    CommonOptions common;
+    GenerationOptions generation;
+    std::string prompt, ids;
+    CLI::Option* prompt_given = nullptr;
+    CLI::Option* ids_given = nullptr;
+    bool raw = false;
+};
+
+void check_usage(const RunOptions& options) {
+    const bool prompt = options.prompt_given->count() > 0, ids = options.ids_given->count() > 0;
+    if (prompt == ids) throw WrongUsage("run takes either -p TEXT or --ids 1,2,3.");
+    if (!options.generation.system.empty() && (options.raw || ids)) {
+        throw WrongUsage("--system needs the chat template; --raw and --ids don't use it.");
+    }
+}
+
+void set_prompt(const RunOptions& options, const takt::Model& model, takt::RequestOptions& request) {
+    if (options.ids_given->count() > 0) {
+        request.prompt_ids = parse_ids(options.ids, "--ids");
+    } else if (options.raw) {
+        request.prompt = options.prompt;
+    } else {
+        request.prompt_ids = chat_ids(model, options.generation.system, options.prompt);
+    }
+}
+
+// Events are pulled, so that SIGINT ends the prefill too.
+void print_events(takt::Request& request, AnswerPrinter& printer) {
+    bool cancelled = false;
+    for (;;) {
+        if (interrupted() && !std::exchange(cancelled, true)) request.cancel();
+        const std::optional<takt::Event> event = request.next(kLookForSignalsNs);
+        if (!event) continue;
+        if (event->is_token()) {
+            printer.token(*event);
+        } else {
+            return printer.finished(*event);
+        }
+    }
+}
+
+int run(const RunOptions& options) {
+    check_usage(options);
+    if (options.ids_given->count() > 0) parse_ids(options.ids, "--ids");   // a mistake shows before the model is read
+    const takt::Runtime runtime = open_runtime(options.common);
+    const takt::Model model = load_model(runtime, options.common);
+    takt::RequestOptions request = request_options(options.generation);
+    set_prompt(options, model, request);
+    takt::EngineOptions settings = engine_options(options.common);
+    settings.context_tokens = options.generation.context_tokens;
+    takt::Engine engine(model, settings);
+
+    AnswerPrinter printer(options.common.json);
+    takt::Request running = engine.submit(request);
+    print_events(running, printer);
+    const takt_timing timing = running.timing();
+    printer.finish(timing, running.prompt_ids());
+    if (!options.common.json) {
+        if (stdout_is_terminal()) write_stdout("\n");
+        write_stderr(timing_text(timing));
+    }
+    if (running.status() != TAKT_OK) throw Failure(running.message());
+    check_interrupted();
+    return 0;
+}
+
+}  // namespace
+
+Command add_run(CLI::App& app) {
+    auto options = std::make_shared<RunOptions>();
+    CLI::App* command = app.add_subcommand("run", "Answer a prompt");
+    add_common(*command, options->common);
+    add_generation(*command, options->generation);
+    options->prompt_given = command->add_option("-p,--prompt", options->prompt, "Prompt: a chat message, or with --raw text as it is");
+    options->ids_given = command->add_option("--ids", options->ids, "Prompt as token ids, 1,2,3; nothing is added");
+    command->add_flag("--raw", options->raw, "No chat template; BOS as the file says; special tokens are not parsed");
+    return {command, [options] { return run(*options); }};
+}
+
+}  // namespace cli
