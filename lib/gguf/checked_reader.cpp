@@ -23,17 +23,20 @@ constexpr uint64_t kPlausibleBytes = uint64_t{1} << 40;
 
 }  // namespace
 
+StatusCode past_end_code(uint64_t wanted) {
+    return wanted <= kPlausibleBytes ? StatusCode::file_truncated : StatusCode::file_invalid;
+}
+
 Status past_end_error(std::string_view what, uint64_t wanted, uint64_t left) {
-    const StatusCode code = wanted <= kPlausibleBytes ? StatusCode::file_truncated : StatusCode::file_invalid;
-    return Status(code, fmt::format("{} asks for {} bytes, which exceed the {} bytes left before the end of file.", what,
-                                    wanted, left));
+    return Status(past_end_code(wanted), fmt::format("{}: {} bytes exceed the {} left before the end of file; it is truncated or damaged.",
+                                                     what, wanted, left));
 }
 
 Status CheckedReader::read(std::string_view what, std::span<std::byte> out) {
     if (out.size() > left()) return past_end_error(what, out.size(), left());
     if (position_ + out.size() > kLargestHead) {  // both are at most the file's size here
         return Status(StatusCode::file_invalid,
-                      fmt::format("{} lies behind the first {} bytes, which takt reads as metadata.", what, kLargestHead));
+                      fmt::format("{} lies behind the first {} bytes, the most that takt reads as metadata.", what, kLargestHead));
     }
     while (!out.empty()) {
         if (window_used_ == window_.size()) TAKT_RETURN_IF_ERROR(refill());
@@ -51,10 +54,10 @@ Status CheckedReader::read(std::string_view what, std::span<std::byte> out) {
 Status CheckedReader::read_string(std::string_view what, uint64_t limit, std::string& out) {
     uint64_t length = 0;
     TAKT_RETURN_IF_ERROR(read_number(what, length));
-    if (length > left()) return past_end_error(fmt::format("{} of length {}", what, length), length, left());
+    if (length > left()) return past_end_error(fmt::format("{}: length {}", what, length), length, left());
     if (length > limit) {
         return Status(StatusCode::file_invalid,
-                      fmt::format("{} is too long: length {}, takt reads up to {}.", what, length, limit));
+                      fmt::format("{} is too long: length {}, the limit is {}.", what, length, limit));
     }
     out.resize(length);
     return read(what, std::as_writable_bytes(std::span(out)));

@@ -14,7 +14,9 @@
 
 namespace takt {
 
-// The error for `wanted` bytes where only `left` remain: a cut file, or a number that no file of that size can mean.
+// file_truncated where `wanted` bytes can be meant, so that the end of the file is what is missing; else file_invalid.
+StatusCode past_end_code(uint64_t wanted);
+// The error for `wanted` bytes where only `left` remain.
 Status past_end_error(std::string_view what, uint64_t wanted, uint64_t left);
 
 class CheckedReader {

@@ -71,7 +71,7 @@ Result<std::shared_ptr<const GgufFile>> GgufParser::parse() {
 Status GgufParser::read_header() {
     if (reader_.left() == 0) return Status(StatusCode::file_truncated, "The file is empty.");
     char magic[4] = {};
-    TAKT_RETURN_IF_ERROR(reader_.read("The file is too short, the magic", std::as_writable_bytes(std::span(magic))));
+    TAKT_RETURN_IF_ERROR(reader_.read("The magic", std::as_writable_bytes(std::span(magic))));
     const std::string_view found(magic, sizeof(magic));
     if (found == "vers") return invalid("The magic is \"vers\": this is a Git LFS pointer, not the model that it stands for.");
     if (found == "tjgg" || found == "fmgg" || found == "lmgg") {
@@ -115,7 +115,7 @@ Status GgufParser::read_entries() {
     std::vector<GgufEntry>& entries = file_->entries_;
     for (uint64_t i = 0; i < n_entries_; ++i) {
         GgufEntry entry;
-        const std::string who = fmt::format("The name of metadata key {}", i);
+        const std::string who = fmt::format("Name of metadata key {}", i);
         TAKT_RETURN_IF_ERROR(reader_.read_string(who, kLongestKey, entry.key));
         TAKT_RETURN_IF_ERROR(check_name(who, entry.key));
         TAKT_RETURN_IF_ERROR(values.read(fmt::format("Metadata key {}", entry.key), entry.type, entry.value));
@@ -175,7 +175,7 @@ Status GgufParser::read_tensors() {
 }
 
 Status GgufParser::read_tensor(uint64_t index, GgufTensor& out) {
-    const std::string name_of = fmt::format("The name of tensor {} in the tensor infos", index);
+    const std::string name_of = fmt::format("Name of tensor {}", index);
     TAKT_RETURN_IF_ERROR(reader_.read_string(name_of, kLongestName, out.name));
     TAKT_RETURN_IF_ERROR(check_name(name_of, out.name));
     const std::string who = fmt::format("Tensor {}", out.name);
@@ -240,7 +240,7 @@ Status GgufParser::place_tensors() {
         const std::optional<uint64_t> end = start ? checked_add(*start, tensor.size_bytes) : std::nullopt;
         if (!end) return invalid(fmt::format("Tensor {}: offset {} overflows 64 bits.", tensor.name, tensor.offset));
         if (*end > size) {
-            return Status(StatusCode::file_truncated,
+            return Status(past_end_code(tensor.offset),
                           fmt::format("Tensor {}: its {} bytes at offset {} reach past the end of file: {} of {} bytes.",
                                       tensor.name, tensor.size_bytes, tensor.offset, *end, size));
         }

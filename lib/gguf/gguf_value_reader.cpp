@@ -97,7 +97,7 @@ Status GgufValueReader::read_array(std::string_view what, int depth, std::shared
     uint64_t count = 0;
     TAKT_RETURN_IF_ERROR(reader_.read_number(what, count));
     if (count > reader_.left() / least_bytes(array->element_type)) {
-        return Status(count <= (uint64_t{1} << 40) ? StatusCode::file_truncated : StatusCode::file_invalid,
+        return Status(past_end_code(count),
                       fmt::format("{}: array count {} of type {} exceeds the {} bytes left before the end of file.", what,
                                   count, gguf_type_name(array->element_type), reader_.left()));
     }
