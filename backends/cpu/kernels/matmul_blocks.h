@@ -175,9 +175,22 @@ inline __attribute__((always_inline)) void add_mins(const MatmulCall& call, cons
     }
 }
 
+// Asks for the next tile's weights while this one is computed, each line once, at the pace of the blocks. The processor's own prefetchers
+// lose the several short sections of a panel: without this one row reached 67 % (q4_1) and 43 % (q4_k) of the read bandwidth.
+struct Ahead {
+    const char* next = nullptr;   // nullptr: nothing to ask for
+    size_t lines_a_block = 0;
+};
+
+inline __attribute__((always_inline)) void ask(Ahead& ahead) {
+    if (ahead.next == nullptr) return;
+    for (size_t i = 0; i < ahead.lines_a_block; ++i) _mm_prefetch(ahead.next + 64 * i, _MM_HINT_T0);
+    ahead.next += 64 * ahead.lines_a_block;
+}
+
 // kRows rows of x with kVectors vectors of output rows, all k. A vector past the end repeats the last one and isn't written.
 template <PackedKind kKind, int kRows, int kVectors>
-void tile(const MatmulCall& call, size_t first_row, size_t first_vector, size_t end_vector) {
+void tile(const MatmulCall& call, size_t first_row, size_t first_vector, size_t end_vector, Ahead ahead) {
     VectorOfRows w[kVectors];
     const std::byte* x[kRows];
     VecF sums[kRows][kVectors];
@@ -192,6 +205,7 @@ void tile(const MatmulCall& call, size_t first_row, size_t first_vector, size_t 
         for (int v = 0; v < kVectors; ++v) sums[t][v] = zero_f();
     }
     for (size_t block = 0; block < call.layout.n_blocks; ++block) {
+        ask(ahead);
         add_group<kKind, 0>(call, w, x, block, sums);
         if constexpr (Traits<kKind>::kGroups == 2) add_group<kKind, 1>(call, w, x, block, sums);
         if constexpr (Traits<kKind>::kMins) add_mins<kKind>(call, w, x, block, sums);
@@ -204,28 +218,51 @@ void tile(const MatmulCall& call, size_t first_row, size_t first_vector, size_t 
     }
 }
 
-// The rows [first, end) of x by the tiles of kRows and, at the end, of fewer.
-template <PackedKind kKind, int kRows>
-void rows_by_tiles(const MatmulCall& call, size_t first, size_t end, size_t first_vector, size_t end_vector) {
-    constexpr int kVectors = Dot::kTileVectors;
+template <PackedKind kKind, int kVectors, int kRows>
+void tile_of(size_t n_rows, const MatmulCall& call, size_t first_row, size_t first_vector, size_t end_vector, Ahead ahead) {
     if constexpr (kRows > 0) {
-        for (; first + kRows <= end; first += kRows) tile<kKind, kRows, kVectors>(call, first, first_vector, end_vector);
-        rows_by_tiles<kKind, kRows - 1>(call, first, end, first_vector, end_vector);
+        if (n_rows == kRows) return tile<kKind, kRows, kVectors>(call, first_row, first_vector, end_vector, ahead);
+        tile_of<kKind, kVectors, kRows - 1>(n_rows, call, first_row, first_vector, end_vector, ahead);
+    }
+}
+
+// The rows [first, end) of x in as few tiles as hold them, of nearly equal size: 8 rows cost two tiles of 4, not 6 and 2.
+template <PackedKind kKind, int kVectors, int kMost>
+void rows_by_tiles(const MatmulCall& call, size_t first, size_t end, size_t first_vector, size_t end_vector, Ahead ahead) {
+    for (size_t n_tiles = (end - first + kMost - 1) / kMost; n_tiles > 0; --n_tiles) {
+        const size_t n = (end - first + n_tiles - 1) / n_tiles;
+        tile_of<kKind, kVectors, kMost>(n, call, first, first_vector, end_vector, ahead);
+        ahead.next = nullptr;   // asked for once
+        first += n;
+    }
+}
+
+// Every panel of the call with the rows [first, end) of x, by tiles of up to kMost rows and kVectors vectors of output rows.
+template <PackedKind kKind, int kVectors, int kMost>
+void all_panels(const MatmulCall& call, size_t first, size_t end) {
+    constexpr size_t kVectorsAPanel = kPanelRows / kLanes;
+    const size_t end_vector = (size_t{call.first_panel} + call.n_panels) * kVectorsAPanel;
+    const size_t tile_bytes = call.layout.panel_bytes * kVectors / kVectorsAPanel;
+    const size_t lines_a_block = (tile_bytes / 64 + call.layout.n_blocks - 1) / call.layout.n_blocks;
+    for (size_t vector = call.first_panel * kVectorsAPanel; vector < end_vector; vector += kVectors) {
+        Ahead ahead{nullptr, lines_a_block};
+        if (vector + kVectors < end_vector) {
+            ahead.next = reinterpret_cast<const char*>(call.panels) + (vector + kVectors) * call.layout.panel_bytes / kVectorsAPanel;
+        }
+        rows_by_tiles<kKind, kVectors, kMost>(call, first, end, vector, end_vector, ahead);
     }
 }
 
 template <PackedKind kKind>
 void matmul_blocks(const MatmulCall& call) {
-    constexpr size_t kVectorsAPanel = kPanelRows / kLanes;
-    const size_t end_vector = (size_t{call.first_panel} + call.n_panels) * kVectorsAPanel;
+    constexpr size_t kMost = Dot::kTileRows;
+    // One row: the panels as one stream, 83 to 86 % of the read bandwidth against 72 to 81 % with two side by side.
+    if (call.n_rows == 1) return all_panels<kKind, 1, 1>(call, call.first_row, size_t{call.first_row} + 1);
     const size_t end_row = size_t{call.first_row} + call.n_rows;
-    const size_t chunk_rows = kChunkBytes / call.x_row_bytes / Dot::kTileRows * Dot::kTileRows;
-    const size_t step_rows = chunk_rows < Dot::kTileRows ? Dot::kTileRows : chunk_rows;
+    const size_t chunk_rows = kChunkBytes / call.x_row_bytes / kMost * kMost;   // rows of x that stay in L2 with the panels
+    const size_t step_rows = chunk_rows < kMost ? kMost : chunk_rows;
     for (size_t first = call.first_row; first < end_row; first += step_rows) {
-        const size_t end = first + step_rows < end_row ? first + step_rows : end_row;
-        for (size_t vector = call.first_panel * kVectorsAPanel; vector < end_vector; vector += Dot::kTileVectors) {
-            rows_by_tiles<kKind, Dot::kTileRows>(call, first, end, vector, end_vector);
-        }
+        all_panels<kKind, Dot::kTileVectors, kMost>(call, first, first + step_rows < end_row ? first + step_rows : end_row);
     }
 }
 
