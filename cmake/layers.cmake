@@ -2,7 +2,7 @@
 # folder is reached through a folder of links, so a forbidden #include does not compile.
 set(TAKT_LAYER_LINKS ${CMAKE_BINARY_DIR}/layers)
 
-# takt_layer(NAME DIR folder USES layer… [PRIVATE_LIBS target…]): every .cpp of the folder.
+# takt_layer(NAME DIR folder USES layer… [LIBS target…] [RECURSE]): every .cpp of the folder.
 function(takt_layer name)
     cmake_parse_arguments(ARG "RECURSE" "DIR;PREFIX" "USES;LIBS" ${ARGN})
     set(links ${TAKT_LAYER_LINKS}/${name})
@@ -15,9 +15,9 @@ function(takt_layer name)
         target_link_libraries(takt_${name}_headers INTERFACE takt_${used}_headers)
     endforeach()
     if(ARG_RECURSE)
-        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${ARG_DIR}/*.cpp)
+        file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ARG_DIR}/*.cpp)
     else()
-        file(GLOB sources CONFIGURE_DEPENDS ${ARG_DIR}/*.cpp)
+        file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${ARG_DIR}/*.cpp)
     endif()
     if(NOT CMAKE_SYSTEM_NAME STREQUAL "Windows")
         list(FILTER sources EXCLUDE REGEX "_windows\\.cpp$")

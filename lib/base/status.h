@@ -12,29 +12,29 @@ namespace takt {
 // Equal, value for value, to the TAKT_ERROR_… constants of takt.h; lib/api checks that with static_assert.
 enum class StatusCode : int32_t {
     ok = 0,
-    invalid_argument = -1,    // the call
-    invalid_state = -2,       // right call, wrong moment (inside a callback, after an end)
-    not_found = -3,           // a named thing (backend, device) that isn't there
-    cancelled = -4,           // a callback or another thread asked to stop
-    timed_out = -5,           // a wait ended without an event
-    prompt_too_long = -6,     // need and have are in the sentence
+    invalid_argument = -1,  // the call
+    invalid_state = -2,     // right call, wrong moment (inside a callback, after an end)
+    not_found = -3,         // a named thing (backend, device) that isn't there
+    cancelled = -4,         // a callback or another thread asked to stop
+    timed_out = -5,         // a wait ended without an event
+    prompt_too_long = -6,   // need and have are in the sentence
     prompt_empty = -7,
-    buffer_too_small = -8,    // the needed size was written to the out parameter
-    unsupported = -9,         // a documented feature that this build or file lacks
+    buffer_too_small = -8,  // the needed size was written to the out parameter
+    unsupported = -9,       // a documented feature that this build or file lacks
     queue_full = -10,
-    file_not_found = -100,    // the file
+    file_not_found = -100,  // the file
     file_io = -101,
     file_truncated = -102,
-    file_invalid = -103,      // not GGUF, or a field that contradicts the format
-    file_unsupported = -104,  // GGUF, but a version, byte order or type that takt doesn't read
-    model_unsupported = -200, // the model: a family or tensor type takt doesn't run
-    model_invalid = -201,     // hyperparameters or tensors that contradict each other
+    file_invalid = -103,       // not GGUF, or a field that contradicts the format
+    file_unsupported = -104,   // GGUF, but a version, byte order or type that takt doesn't read
+    model_unsupported = -200,  // the model: a family or tensor type takt doesn't run
+    model_invalid = -201,      // hyperparameters or tensors that contradict each other
     tokenizer_invalid = -202,
     template_missing = -203,
-    template_error = -204,    // line and column are in the sentence
+    template_error = -204,  // line and column are in the sentence
     logits_not_finite = -205,
     no_token_allowed = -206,
-    out_of_memory = -300,     // the device
+    out_of_memory = -300,  // the device
     device_failed = -301,
     internal = -900,
 };
@@ -62,7 +62,7 @@ private:
 template <typename T>
 class [[nodiscard]] Result {
 public:
-    Result(T value) : value_(std::move(value)) {}  // NOLINT(google-explicit-constructor)
+    Result(T value) : value_(std::move(value)) {}          // NOLINT(google-explicit-constructor)
     Result(Status status) : status_(std::move(status)) {}  // NOLINT(google-explicit-constructor)
     Result(StatusCode code, std::string message) : status_(code, std::move(message)) {}
 
@@ -72,6 +72,7 @@ public:
     const T& value() const& { return *value_; }
     T&& value() && { return std::move(*value_); }
     T& operator*() & { return *value_; }
+    T&& operator*() && { return *std::move(value_); }
     const T& operator*() const& { return *value_; }
     T* operator->() { return &*value_; }
     const T* operator->() const { return &*value_; }
@@ -84,7 +85,7 @@ private:
 }  // namespace takt
 
 // Returns the status of EXPRESSION from the calling function if it is a failure.
-#define TAKT_RETURN_IF_ERROR(EXPRESSION)                         \
-    do {                                                         \
+#define TAKT_RETURN_IF_ERROR(EXPRESSION)                                                         \
+    do {                                                                                         \
         if (::takt::Status takt_status_ = (EXPRESSION); !takt_status_.ok()) return takt_status_; \
     } while (false)
