@@ -1,4 +1,4 @@
-// Merges over a linked list of symbols, with a heap of candidates whose stale entries are skipped when they come up.
+// Merges over a linked list of symbols, with a heap of candidates; stale ones are skipped when they come up.
 #include "tokenizer/bpe_encoder.h"
 
 #include <algorithm>
@@ -50,7 +50,8 @@ Result<BpeEncoder> BpeEncoder::create(const GgufFile& file, const Vocabulary& vo
 
 Status BpeEncoder::load_merges(const std::vector<std::string>& merges, const Vocabulary& vocabulary) {
     if (merges.size() >= std::numeric_limits<uint32_t>::max()) {
-        return Status(StatusCode::tokenizer_invalid, fmt::format("{} has {} entries, too many.", kMerges, merges.size()));
+        return Status(StatusCode::tokenizer_invalid,
+                      fmt::format("{} has {} entries, too many.", kMerges, merges.size()));
     }
     table_.resize(std::bit_ceil(std::max<size_t>(merges.size() * 2, 16)));
     std::string whole;
@@ -59,8 +60,10 @@ Status BpeEncoder::load_merges(const std::vector<std::string>& merges, const Voc
         const size_t space = merge.find(' ');
         if (space == std::string_view::npos || space == 0 || space + 1 == merge.size() ||
             merge.find(' ', space + 1) != std::string_view::npos) {
-            return Status(StatusCode::tokenizer_invalid,
-                          fmt::format("{}: merge {} is malformed, two halves and one space between them are needed.", kMerges, i));
+            return Status(
+                StatusCode::tokenizer_invalid,
+                fmt::format("{}: merge {} is malformed, two halves and one space between them are needed.",
+                            kMerges, i));
         }
         const std::string_view left = merge.substr(0, space);
         const std::string_view right = merge.substr(space + 1);
@@ -68,7 +71,8 @@ Status BpeEncoder::load_merges(const std::vector<std::string>& merges, const Voc
         const int32_t left_id = vocabulary.find(left);
         const int32_t right_id = vocabulary.find(right);
         const int32_t result = vocabulary.find(whole);
-        if (left_id >= 0 && right_id >= 0 && result >= 0) insert({pair_of(left_id, right_id), static_cast<uint32_t>(i), result});
+        if (left_id >= 0 && right_id >= 0 && result >= 0)
+            insert({pair_of(left_id, right_id), static_cast<uint32_t>(i), result});
     }
     return Status();
 }
@@ -84,7 +88,8 @@ void BpeEncoder::insert(const Merge& merge) {
 
 const BpeEncoder::Merge* BpeEncoder::find(int32_t left, int32_t right) const {
     const uint64_t pair = pair_of(left, right);
-    for (size_t slot = slot_of(pair, table_.size()); table_[slot].result >= 0; slot = (slot + 1) & (table_.size() - 1)) {
+    for (size_t slot = slot_of(pair, table_.size()); table_[slot].result >= 0;
+         slot = (slot + 1) & (table_.size() - 1)) {
         if (table_[slot].pair == pair) return &table_[slot];
     }
     return nullptr;

@@ -14,7 +14,8 @@ namespace takt {
 
 class BpeEncoder {
 public:
-    // Reads tokenizer.ggml.merges. A merge whose halves or result are no tokens can never make a token: it is left out.
+    // Reads tokenizer.ggml.merges. A merge whose halves or result are no tokens can never make a token: it is
+    // left out.
     static Result<BpeEncoder> create(const GgufFile& file, const Vocabulary& vocabulary);
 
     // Reused between pieces, so that a long text allocates little.
@@ -26,15 +27,16 @@ public:
         };
         struct Candidate {
             uint32_t rank;
-            uint32_t left;       // index of the left symbol
-            int32_t left_id;     // what the two symbols were when this was pushed
+            uint32_t left;    // index of the left symbol
+            int32_t left_id;  // what the two symbols were when this was pushed
             int32_t right_id;
         };
         std::vector<Symbol> symbols;
         std::vector<Candidate> heap;
     };
 
-    // Appends the ids of one piece, n log n in its bytes. Bytes without a token are skipped, before anything merges.
+    // Appends the ids of one piece, n log n in its bytes. Bytes without a token are skipped, before anything
+    // merges.
     void encode_piece(std::string_view piece, Scratch& scratch, std::vector<int32_t>& ids) const;
     int32_t byte_token(uint8_t byte) const { return byte_tokens_[byte]; }  // -1: none
 

@@ -35,9 +35,13 @@ static_assert(kLetters[' '] == 0x120 && kBytes[0x120] == ' ');
 
 }  // namespace
 
-uint32_t byte_to_letter(uint8_t byte) { return kLetters[byte]; }
+uint32_t byte_to_letter(uint8_t byte) {
+    return kLetters[byte];
+}
 
-int letter_to_byte(uint32_t code_point) { return code_point < kLetterEnd ? kBytes[code_point] : -1; }
+int letter_to_byte(uint32_t code_point) {
+    return code_point < kLetterEnd ? kBytes[code_point] : -1;
+}
 
 void append_letters(std::string& out, std::string_view bytes) {
     for (const char byte : bytes) append_utf8(out, byte_to_letter(static_cast<uint8_t>(byte)));

@@ -47,6 +47,8 @@ std::string Detokenizer::append(int32_t id, bool valid_only) {
     return take_complete(pending_, valid_only, false);
 }
 
-std::string Detokenizer::flush(bool valid_only) { return take_complete(pending_, valid_only, true); }
+std::string Detokenizer::flush(bool valid_only) {
+    return take_complete(pending_, valid_only, true);
+}
 
 }  // namespace takt

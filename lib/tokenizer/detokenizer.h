@@ -14,8 +14,8 @@ public:
     // SentencePiece leading space is part of the output (generation after a prompt).
     Detokenizer(std::shared_ptr<const Tokenizer> tokenizer, bool keep_special, bool continues_text);
 
-    // The bytes that are complete after this id; an unfinished character is held back. Bytes that can't become UTF-8
-    // are passed on as they are (valid_only = false) or as U+FFFD (valid_only = true).
+    // The bytes that are complete after this id; an unfinished character is held back. Bytes that can't
+    // become UTF-8 are passed on as they are (valid_only = false) or as U+FFFD (valid_only = true).
     std::string append(int32_t id, bool valid_only);
     // What is still held back; call once at the end.
     std::string flush(bool valid_only);

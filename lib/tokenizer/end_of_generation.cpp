@@ -1,4 +1,5 @@
-// A list, because most files name only one EOS although their models end turns and documents with different tokens.
+// A list, because most files name one EOS although their models end turns and documents with different
+// tokens.
 #include "tokenizer/end_of_generation.h"
 
 #include <algorithm>
@@ -8,17 +9,22 @@ namespace takt {
 namespace {
 
 constexpr std::string_view kEndTexts[] = {
-    "<|endoftext|>",     "<|im_end|>",                                       // GPT-2, Qwen, SmolLM, Phi
-    "<|fim_pad|>",       "<|repo_name|>",       "<|file_sep|>",              // Qwen Coder: the end of an infill
-    "<|eot_id|>",        "<|eom_id|>",          "<|end_of_text|>",           // Llama 3, Granite
-    "<|eot|>",           "<|eom|>",                                          // Llama 4
-    "<end_of_turn>",     "<eos>",               "<turn|>",                   // Gemma
-    "</s>",              "<|end|>",             "<|end_of_turn|>",           // Llama 2, Mistral, Phi 3, OpenChat
-    "<|return|>",        "<|call|>",                                         // gpt-oss
-    "<EOT>",             "_<EOT>",              "<end_of_utterance>",        // Code Llama, SmolVLM
-    "<|END_OF_TURN_TOKEN|>", "<|endofturn|>",                                // Command R, HyperCLOVA
-    "<\xEF\xBD\x9C" "end\xE2\x96\x81of\xE2\x96\x81sentence\xEF\xBD\x9C>",    // DeepSeek
-};
+    // GPT-2, Qwen, SmolLM, Phi
+    "<|endoftext|>", "<|im_end|>",
+    // Qwen Coder: the end of an infill
+    "<|fim_pad|>", "<|repo_name|>", "<|file_sep|>",
+    // Llama 3, Granite; Llama 4
+    "<|eot_id|>", "<|eom_id|>", "<|end_of_text|>", "<|eot|>", "<|eom|>",
+    // Gemma
+    "<end_of_turn>", "<eos>", "<turn|>",
+    // Llama 2, Mistral; Phi 3; OpenChat
+    "</s>", "<|end|>", "<|end_of_turn|>",
+    // gpt-oss
+    "<|return|>", "<|call|>",
+    // Code Llama; SmolVLM; Command R; HyperCLOVA
+    "<EOT>", "_<EOT>", "<end_of_utterance>", "<|END_OF_TURN_TOKEN|>", "<|endofturn|>",
+    // DeepSeek
+    "<\uFF5Cend\u2581of\u2581sentence\uFF5C>"};
 
 }  // namespace
 

@@ -1,9 +1,11 @@
-// NFC over utf8proc's tables. The reordering of marks is done here: utf8proc's own is quadratic in a run of marks.
+// NFC over utf8proc's tables. Marks are put in order here: utf8proc's own way is quadratic in a run of them.
 #include "tokenizer/normalize.h"
 
 #include <utf8proc.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "tokenizer/utf8.h"
@@ -20,9 +22,9 @@ void decompose(std::string_view text, std::vector<utf8proc_int32_t>& out) {
         const Utf8Step step = utf8_step(text, pos);
         utf8proc_int32_t parts[8];
         int bound_class = 0;
-        const utf8proc_ssize_t count =
-            utf8proc_decompose_char(static_cast<utf8proc_int32_t>(step.code_point), parts, 8,
-                                    static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE), &bound_class);
+        const utf8proc_ssize_t count = utf8proc_decompose_char(
+            static_cast<utf8proc_int32_t>(step.code_point), parts, 8,
+            static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_DECOMPOSE), &bound_class);
         if (count > 0 && count <= 8) {
             out.insert(out.end(), parts, parts + count);
         } else {
@@ -36,13 +38,19 @@ utf8proc_propval_t combining_class(utf8proc_int32_t code_point) {
     return utf8proc_get_property(code_point)->combining_class;
 }
 
+// Each run of marks by combining class, in the order of the text within a class.
 void sort_marks(std::vector<utf8proc_int32_t>& text) {
+    std::vector<std::pair<uint64_t, utf8proc_int32_t>> run;  // class << 32 | place, mark
     for (size_t pos = 0; pos < text.size();) {
+        run.clear();
         size_t end = pos;
-        while (end < text.size() && combining_class(text[end]) != 0) ++end;
-        if (end - pos > 1) {
-            std::stable_sort(text.begin() + static_cast<ptrdiff_t>(pos), text.begin() + static_cast<ptrdiff_t>(end),
-                             [](auto a, auto b) { return combining_class(a) < combining_class(b); });
+        for (; end < text.size() && combining_class(text[end]) != 0; ++end) {
+            run.emplace_back(static_cast<uint64_t>(combining_class(text[end])) << 32 | (end - pos),
+                             text[end]);
+        }
+        if (run.size() > 1) {
+            std::sort(run.begin(), run.end());
+            for (size_t i = 0; i < run.size(); ++i) text[pos + i] = run[i].second;
         }
         pos = end + 1;
     }
@@ -51,7 +59,8 @@ void sort_marks(std::vector<utf8proc_int32_t>& text) {
 }  // namespace
 
 std::string_view normalize_nfc(std::string_view text, std::string& buffer) {
-    const auto has_marks = [](char byte) { return static_cast<uint8_t>(byte) >= 0xCC; };  // U+0300 begins with CC
+    // U+0300 begins with CC.
+    const auto has_marks = [](char byte) { return static_cast<uint8_t>(byte) >= 0xCC; };
     if (std::none_of(text.begin(), text.end(), has_marks)) return text;
     buffer.clear();
     buffer.reserve(text.size());

@@ -20,7 +20,8 @@ struct Char {
 
 bool is_space(uint32_t c) {
     return (c >= 0x09 && c <= 0x0D) || c == 0x20 || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-           (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+           (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
+           c == 0x3000;
 }
 
 CharClass classify_any(uint32_t code_point) {
@@ -30,11 +31,14 @@ CharClass classify_any(uint32_t code_point) {
         case UTF8PROC_CATEGORY_LL:
         case UTF8PROC_CATEGORY_LT:
         case UTF8PROC_CATEGORY_LM:
-        case UTF8PROC_CATEGORY_LO: return CharClass::letter;
+        case UTF8PROC_CATEGORY_LO:
+            return CharClass::letter;
         case UTF8PROC_CATEGORY_ND:
         case UTF8PROC_CATEGORY_NL:
-        case UTF8PROC_CATEGORY_NO: return CharClass::number;
-        default: return CharClass::other;
+        case UTF8PROC_CATEGORY_NO:
+            return CharClass::number;
+        default:
+            return CharClass::other;
     }
 }
 
@@ -56,7 +60,9 @@ size_t run_end(std::string_view text, size_t pos, CharClass cls) {
     return pos;
 }
 
-bool is_newline(uint32_t c) { return c == '\r' || c == '\n'; }
+bool is_newline(uint32_t c) {
+    return c == '\r' || c == '\n';
+}
 
 // Bytes of 's 't 're 've 'm 'll 'd at pos, 0 if there is none.
 size_t contraction_size(std::string_view text, size_t pos, bool ignore_case) {
@@ -93,7 +99,8 @@ size_t next_gpt2(std::string_view text, size_t pos) {
     if (c.cls != CharClass::space) return run_end(text, pos, c.cls);
     if (c.code_point == ' ') {
         const Char next = char_at(text, pos + 1);
-        if (next.cls != CharClass::space && next.cls != CharClass::end) return run_end(text, pos + 1, next.cls);
+        if (next.cls != CharClass::space && next.cls != CharClass::end)
+            return run_end(text, pos + 1, next.cls);
     }
     return whitespace_end(text, pos);
 }
@@ -123,7 +130,8 @@ size_t next_qwen2(std::string_view text, size_t pos, int max_digits) {
     if (c.cls == CharClass::letter) return run_end(text, pos, CharClass::letter);
     if (c.cls == CharClass::number) return number_end(text, pos, max_digits);
     const Char next = char_at(text, pos + c.size);
-    if (!is_newline(c.code_point) && next.cls == CharClass::letter) return run_end(text, pos + c.size, CharClass::letter);
+    if (!is_newline(c.code_point) && next.cls == CharClass::letter)
+        return run_end(text, pos + c.size, CharClass::letter);
     const bool space_then_other = c.code_point == ' ' && next.cls == CharClass::other;
     if (c.cls == CharClass::other || space_then_other) {
         size_t end = run_end(text, pos + c.size, CharClass::other);
@@ -136,7 +144,9 @@ size_t next_qwen2(std::string_view text, size_t pos, int max_digits) {
 
 bool is_fallback_punctuation(const Char& c) {
     if (c.cls != CharClass::other) return false;
-    if (c.code_point < 0x80 && std::string_view("$+<=>^~|").find(static_cast<char>(c.code_point)) != std::string_view::npos) return true;
+    if (c.code_point < 0x80 &&
+        std::string_view("$+<=>^~|").find(static_cast<char>(c.code_point)) != std::string_view::npos)
+        return true;
     switch (utf8proc_category(static_cast<utf8proc_int32_t>(c.code_point))) {
         case UTF8PROC_CATEGORY_PC:
         case UTF8PROC_CATEGORY_PD:
@@ -144,8 +154,10 @@ bool is_fallback_punctuation(const Char& c) {
         case UTF8PROC_CATEGORY_PE:
         case UTF8PROC_CATEGORY_PI:
         case UTF8PROC_CATEGORY_PF:
-        case UTF8PROC_CATEGORY_PO: return true;
-        default: return false;
+        case UTF8PROC_CATEGORY_PO:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -183,7 +195,8 @@ public:
         size_t begin = 0;
         for (size_t pos = 0; pos < text_.size();) {
             size_t end = pos;
-            for (Char c = char_at(text_, end); is_fallback_punctuation(c); c = char_at(text_, end)) end += c.size;
+            for (Char c = char_at(text_, end); is_fallback_punctuation(c); c = char_at(text_, end))
+                end += c.size;
             if (end > pos) {
                 fallback_words(begin, pos);
                 end_at(end);
@@ -257,11 +270,16 @@ void split_pieces(SplitRule rule, std::string_view text, std::vector<uint32_t>& 
     piece_ends.clear();
     Pieces pieces(text, piece_ends);
     switch (rule) {
-        case SplitRule::gpt2: return pieces.gpt2(0, text.size());
-        case SplitRule::smollm: return pieces.smollm();
-        case SplitRule::qwen2: return pieces.qwen2(1);
-        case SplitRule::llama3: return pieces.qwen2(3);
-        case SplitRule::fallback: return pieces.fallback();
+        case SplitRule::gpt2:
+            return pieces.gpt2(0, text.size());
+        case SplitRule::smollm:
+            return pieces.smollm();
+        case SplitRule::qwen2:
+            return pieces.qwen2(1);
+        case SplitRule::llama3:
+            return pieces.qwen2(3);
+        case SplitRule::fallback:
+            return pieces.fallback();
     }
 }
 

@@ -1,4 +1,4 @@
-// Text to the pieces inside which merges happen. Hand-written scanners, one per split rule: linear time, flat stack.
+// Text to the pieces inside which merges happen. Hand-written scanners: linear time, flat stack.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 
 namespace takt {
 
-// The rules, as the expressions that the models' own tokenizers give (L letter, N number, P punctuation, S whitespace):
+// The rules, as the expressions that the models' own tokenizers give (L letter, N number, P punctuation, S
+// whitespace):
 //   gpt2      's|'t|'re|'ve|'m|'ll|'d| ?L+| ?N+| ?[^SLN]+|S+(?!\S)|S+
 //   smollm    every N alone, gpt2 on what lies between
 //   qwen2     (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\nLN]?L+|N| ?[^SLN]+[\r\n]*|S*[\r\n]+|S+(?!\S)|S+
@@ -17,17 +18,18 @@ namespace takt {
 enum class SplitRule : uint8_t { gpt2, smollm, qwen2, llama3, fallback };
 
 struct PreTokenizer {
-    std::string_view name;        // tokenizer.ggml.pre
+    std::string_view name;  // tokenizer.ggml.pre
     SplitRule rule;
-    bool normalizes_nfc;          // the model's own tokenizer composes characters first
-    bool prefers_whole_pieces;    // a piece that is a token is that token, whatever the merges say
-    bool adds_bos;                // where the file doesn't say
+    bool normalizes_nfc;        // the model's own tokenizer composes characters first
+    bool prefers_whole_pieces;  // a piece that is a token is that token, whatever the merges say
+    bool adds_bos;              // where the file doesn't say
 };
 
 // Empty: takt doesn't know this name.
 std::optional<PreTokenizer> find_pre_tokenizer(std::string_view name);
 
-// text must be valid UTF-8, shorter than 2^32 bytes. Replaces piece_ends: where each piece ends, in bytes, ascending.
+// text must be valid UTF-8, shorter than 2^32 bytes. Replaces piece_ends: where each piece ends, in bytes,
+// ascending.
 void split_pieces(SplitRule rule, std::string_view text, std::vector<uint32_t>& piece_ends);
 
 }  // namespace takt

@@ -43,7 +43,8 @@ void SpecialMatcher::build() {
     };
     std::vector<Edge> edges;
     edges.reserve(children_.size());
-    for (const auto& [key, node] : children_) edges.push_back({static_cast<uint32_t>(key >> 8), node, static_cast<uint8_t>(key)});
+    for (const auto& [key, node] : children_)
+        edges.push_back({static_cast<uint32_t>(key >> 8), node, static_cast<uint8_t>(key)});
     // Shallow nodes first: a failure link always leads to a shallower node.
     std::sort(edges.begin(), edges.end(),
               [this](const Edge& a, const Edge& b) { return nodes_[a.node].depth < nodes_[b.node].depth; });

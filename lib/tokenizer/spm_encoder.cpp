@@ -15,8 +15,8 @@ constexpr std::string_view kSpace = "\xE2\x96\x81";
 constexpr uint32_t kNone = ~uint32_t{0};
 
 struct Symbol {
-    size_t begin;       // in the escaped text
-    uint32_t size;      // 0: merged into its left neighbour
+    size_t begin;   // in the escaped text
+    uint32_t size;  // 0: merged into its left neighbour
     uint32_t previous;
     uint32_t next;
 };
@@ -24,7 +24,7 @@ struct Symbol {
 struct Candidate {
     float score;
     uint32_t left;
-    uint32_t size;      // of both together when this was pushed
+    uint32_t size;  // of both together when this was pushed
 };
 
 bool comes_later(const Candidate& a, const Candidate& b) {
@@ -59,7 +59,9 @@ public:
     }
 
 private:
-    std::string_view text_of(size_t begin, size_t size) const { return std::string_view(escaped_).substr(begin, size); }
+    std::string_view text_of(size_t begin, size_t size) const {
+        return std::string_view(escaped_).substr(begin, size);
+    }
 
     // A byte that is no part of UTF-8 is a symbol of its own, and no token's text holds one: it never merges.
     void split_characters() {
@@ -92,7 +94,9 @@ private:
             heap_.pop_back();
             Symbol& left = symbols_[candidate.left];
             // Stale: merged away, at the end, or one of the two has grown since.
-            if (left.size == 0 || left.next == kNone || left.size + symbols_[left.next].size != candidate.size) continue;
+            if (left.size == 0 || left.next == kNone ||
+                left.size + symbols_[left.next].size != candidate.size)
+                continue;
             Symbol& right = symbols_[left.next];
             left.size = candidate.size;
             right.size = 0;
@@ -130,9 +134,10 @@ private:
             const auto byte = static_cast<uint8_t>(bytes[i]);
             const int32_t id = vocabulary_.byte_token(byte);
             if (id < 0) {
-                return Status(StatusCode::invalid_argument,
-                              fmt::format("Byte 0x{:02X} at offset {} of the text has no token in the vocabulary.", byte,
-                                          source_offset(begin) + i));
+                return Status(
+                    StatusCode::invalid_argument,
+                    fmt::format("Byte 0x{:02X} at offset {} of the text has no token in the vocabulary.",
+                                byte, source_offset(begin) + i));
             }
             ids.push_back(id);
         }
@@ -143,7 +148,8 @@ private:
     size_t source_offset(size_t escaped_offset) const {
         size_t at = prefix_ ? kSpace.size() : 0;
         size_t source = 0;
-        for (; source < text_.size() && at < escaped_offset; ++source) at += text_[source] == ' ' ? kSpace.size() : 1;
+        for (; source < text_.size() && at < escaped_offset; ++source)
+            at += text_[source] == ' ' ? kSpace.size() : 1;
         return text_offset_ + source;
     }
 
@@ -157,7 +163,8 @@ private:
     std::unordered_map<int32_t, uint32_t> unused_splits_;  // unused token → bytes of its left half
 };
 
-Status SpmEncoder::encode(std::string_view text, bool add_prefix, size_t text_offset, std::vector<int32_t>& ids) const {
+Status SpmEncoder::encode(std::string_view text, bool add_prefix, size_t text_offset,
+                          std::vector<int32_t>& ids) const {
     if (text.empty()) return Status();
     return Run(vocabulary_, text, add_prefix, text_offset).encode(ids);
 }

@@ -45,8 +45,10 @@ public:
         if (options.add_special && vocabulary_.adds_bos()) ids.push_back(vocabulary_.bos_id());
         size_t begin = 0;
         bool starts_text = true;  // at the text's start, or right behind a control token
-        for (const SpecialMatcher::Match& match : (options.parse_special ? all_special_ : user_defined_).find(text)) {
-            TAKT_RETURN_IF_ERROR(encode_plain(text.substr(begin, match.begin - begin), begin, starts_text, ids));
+        for (const SpecialMatcher::Match& match :
+             (options.parse_special ? all_special_ : user_defined_).find(text)) {
+            TAKT_RETURN_IF_ERROR(
+                encode_plain(text.substr(begin, match.begin - begin), begin, starts_text, ids));
             ids.push_back(match.id);
             begin = match.begin + match.size;
             starts_text = vocabulary_.type(match.id) != TokenType::user_defined;
@@ -77,11 +79,14 @@ public:
     bool is_end_of_generation(int32_t id) const override {
         return std::binary_search(end_of_generation_ids().begin(), end_of_generation_ids().end(), id);
     }
-    const std::vector<int32_t>& end_of_generation_ids() const override { return vocabulary_.end_of_generation_ids(); }
+    const std::vector<int32_t>& end_of_generation_ids() const override {
+        return vocabulary_.end_of_generation_ids();
+    }
 
 protected:
     // Text without special tokens, from `offset` of the whole text on.
-    virtual Status encode_plain(std::string_view text, size_t offset, bool starts_text, std::vector<int32_t>& ids) const = 0;
+    virtual Status encode_plain(std::string_view text, size_t offset, bool starts_text,
+                                std::vector<int32_t>& ids) const = 0;
 
     const Vocabulary vocabulary_;
 
@@ -90,7 +95,8 @@ private:
     SpecialMatcher all_special_;
 };
 
-// "gpt2": pieces by the file's split rule, then merges. Bytes that aren't UTF-8 stand alone between the pieces.
+// "gpt2": pieces by the file's split rule, then merges. Bytes that aren't UTF-8 stand alone between the
+// pieces.
 class ByteLevelTokenizer final : public VocabularyTokenizer {
 public:
     ByteLevelTokenizer(Vocabulary vocabulary, BpeEncoder encoder, const PreTokenizer& pre)
@@ -108,7 +114,8 @@ private:
         BpeEncoder::Scratch scratch;
     };
 
-    Status encode_plain(std::string_view text, size_t offset, bool, std::vector<int32_t>& ids) const override {
+    Status encode_plain(std::string_view text, size_t offset, bool,
+                        std::vector<int32_t>& ids) const override {
         Work work;
         for (size_t pos = 0; pos < text.size();) {
             const size_t end = utf8_valid_end(text, pos);
@@ -149,15 +156,19 @@ private:
         encoder_.encode_piece(piece, work.scratch, ids);
     }
 
-    // Some vocabularies were made from text without certain control characters; their own tokenizers skip those.
-    static bool is_skippable(uint8_t byte) { return byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r'; }
+    // Some vocabularies were made from text without certain control characters; their own tokenizers skip
+    // those.
+    static bool is_skippable(uint8_t byte) {
+        return byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r';
+    }
     bool refuses(uint8_t byte) const { return encoder_.byte_token(byte) < 0 && !is_skippable(byte); }
 
     Status check_bytes(std::string_view source, std::string_view text, size_t offset) const {
         const auto refused = [this](char byte) { return refuses(static_cast<uint8_t>(byte)); };
         const auto bad = std::find_if(text.begin(), text.end(), refused);
         if (bad == text.end()) return Status();
-        // Normalization moves bytes: then the first refused byte of the source is the best answer, or the text's start.
+        // Normalization moves bytes: then the first refused byte of the source is the best answer, or the
+        // text's start.
         const auto in_source = std::find_if(source.begin(), source.end(), refused);
         const size_t place = in_source == source.end() ? 0 : static_cast<size_t>(in_source - source.begin());
         return no_token(static_cast<uint8_t>(*bad), offset + place);
@@ -165,7 +176,8 @@ private:
 
     static Status no_token(uint8_t byte, size_t offset) {
         return Status(StatusCode::invalid_argument,
-                      fmt::format("Byte 0x{:02X} at offset {} of the text has no token in the vocabulary.", byte, offset));
+                      fmt::format("Byte 0x{:02X} at offset {} of the text has no token in the vocabulary.",
+                                  byte, offset));
     }
 
     BpeEncoder encoder_;
@@ -182,7 +194,8 @@ public:
     bool strips_leading_space() const override { return adds_space_; }
 
 private:
-    Status encode_plain(std::string_view text, size_t offset, bool starts_text, std::vector<int32_t>& ids) const override {
+    Status encode_plain(std::string_view text, size_t offset, bool starts_text,
+                        std::vector<int32_t>& ids) const override {
         return encoder_.encode(text, adds_space_ && starts_text, offset, ids);
     }
 
@@ -190,7 +203,9 @@ private:
     bool adds_space_;
 };
 
-Status tokenizer_error(const Status& status) { return Status(StatusCode::tokenizer_invalid, status.message()); }
+Status tokenizer_error(const Status& status) {
+    return Status(StatusCode::tokenizer_invalid, status.message());
+}
 
 Result<std::shared_ptr<const Tokenizer>> create_byte_level(const GgufFile& file) {
     Result<std::optional<std::string_view>> name = file.get_string("tokenizer.ggml.pre");
@@ -198,8 +213,9 @@ Result<std::shared_ptr<const Tokenizer>> create_byte_level(const GgufFile& file)
     const std::string_view pre_name = name->value_or("default");
     const std::optional<PreTokenizer> pre = find_pre_tokenizer(pre_name);
     if (!pre) {
-        return Status(StatusCode::tokenizer_invalid,
-                      fmt::format("tokenizer.ggml.pre is '{}', a split rule that takt doesn't know.", pre_name));
+        return Status(
+            StatusCode::tokenizer_invalid,
+            fmt::format("tokenizer.ggml.pre is '{}', a split rule that takt doesn't know.", pre_name));
     }
     Result<Vocabulary> vocabulary = Vocabulary::load(file, VocabularyKind::byte_level, pre->adds_bos);
     if (!vocabulary.ok()) return vocabulary.status();
@@ -223,7 +239,8 @@ Result<std::shared_ptr<const Tokenizer>> create_sentencepiece(const GgufFile& fi
 Result<std::shared_ptr<const Tokenizer>> Tokenizer::create(const GgufFile& file) {
     Result<std::optional<std::string_view>> model = file.get_string("tokenizer.ggml.model");
     if (!model.ok()) return tokenizer_error(model.status());
-    if (!model->has_value()) return Status(StatusCode::tokenizer_invalid, "The file has no tokenizer.ggml.model.");
+    if (!model->has_value())
+        return Status(StatusCode::tokenizer_invalid, "The file has no tokenizer.ggml.model.");
     if (**model == "gpt2") return create_byte_level(file);
     if (**model == "llama") return create_sentencepiece(file);
     return Status(StatusCode::tokenizer_invalid,

@@ -1,4 +1,4 @@
-// One step through bytes that may or may not be UTF-8: strict (no overlong forms, no surrogates, nothing past U+10FFFF).
+// One step through bytes that may be UTF-8: strict (no overlong forms, no surrogates, nothing past U+10FFFF).
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ enum class Utf8Kind : uint8_t {
 
 struct Utf8Step {
     Utf8Kind kind;
-    uint8_t size;         // bytes of the step, 1 to 4; for invalid the longest part that still looked like a character
+    uint8_t size;  // bytes of the step, 1 to 4; for invalid the part that still looked like a character
     uint32_t code_point;  // only if valid
 };
 

@@ -23,7 +23,8 @@ std::string Vocabulary::bytes(int32_t id) const {
         return token_type == TokenType::user_defined ? std::string(token) : letters_to_bytes(token);
     }
     if (token_type == TokenType::byte) {
-        if (const int byte = parse_byte_text(token); byte >= 0) return std::string(1, static_cast<char>(byte));
+        if (const int byte = parse_byte_text(token); byte >= 0)
+            return std::string(1, static_cast<char>(byte));
     }
     return unescape_spaces(token);
 }

@@ -34,7 +34,8 @@ public:
     TokenType type(int32_t id) const { return types_[static_cast<size_t>(id)]; }
     float score(int32_t id) const { return scores_[static_cast<size_t>(id)]; }
 
-    // The first token with this text that plain text may become (never control, unknown or byte tokens), or -1.
+    // The first token with this text that plain text may become (never control, unknown or byte tokens), or
+    // -1.
     int32_t find(std::string_view text) const;
     size_t longest_text_bytes() const { return longest_text_bytes_; }
     // The SentencePiece byte token <0xAB>, or -1.
@@ -57,11 +58,12 @@ private:
     Vocabulary() = default;
 
     VocabularyKind kind_{};
-    std::vector<char> characters_;        // all texts, one behind the other
-    std::vector<size_t> begins_;          // size() + 1
+    std::vector<char> characters_;  // all texts, one behind the other
+    std::vector<size_t> begins_;    // size() + 1
     std::vector<TokenType> types_;
-    std::vector<float> scores_;           // empty for byte_level
-    std::unordered_map<std::string_view, int32_t> ids_;  // keys look into characters_, which moves keep in place
+    std::vector<float> scores_;  // empty for byte_level
+    // The keys look into characters_, which moves keep in place.
+    std::unordered_map<std::string_view, int32_t> ids_;
     std::vector<int32_t> byte_tokens_ = std::vector<int32_t>(256, -1);
     size_t longest_text_bytes_ = 0;
     int32_t bos_id_ = -1;

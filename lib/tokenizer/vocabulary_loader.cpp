@@ -1,4 +1,4 @@
-// Fills a Vocabulary from a file's metadata. Every length, type and id is checked here; sentences name key and value.
+// Fills a Vocabulary from a file's metadata, every length, type and id checked; errors name key and value.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -28,7 +28,8 @@ Result<const GgufArray*> find_array(const GgufFile& file, std::string_view key) 
     const GgufEntry* entry = file.find(key);
     if (entry == nullptr) return nullptr;
     const auto* array = std::get_if<std::shared_ptr<const GgufArray>>(&entry->value);
-    if (array == nullptr) return invalid("{} has type {}, an array is needed.", key, gguf_type_name(entry->type));
+    if (array == nullptr)
+        return invalid("{} has type {}, an array is needed.", key, gguf_type_name(entry->type));
     return array->get();
 }
 
@@ -56,7 +57,8 @@ private:
         if (*tokens == nullptr) return invalid("The file has no {}.", kTokens);
         const GgufArray& array = **tokens;
         if (array.element_type != GgufType::string) {
-            return invalid("{} is an array of type {}, string is needed.", kTokens, gguf_type_name(array.element_type));
+            return invalid("{} is an array of type {}, string is needed.", kTokens,
+                           gguf_type_name(array.element_type));
         }
         if (array.strings.empty()) return invalid("{} is empty: it has 0 entries.", kTokens);
         if (array.strings.size() > kMaxTokens) {
@@ -66,7 +68,8 @@ private:
         for (size_t i = 0; i < array.strings.size(); ++i) {
             const std::string& text = array.strings[i];
             if (text.size() > Vocabulary::kMaxTokenBytes) {
-                return invalid("{}: token {} has {} bytes, the limit is {}.", kTokens, i, text.size(), Vocabulary::kMaxTokenBytes);
+                return invalid("{}: token {} has {} bytes, the limit is {}.", kTokens, i, text.size(),
+                               Vocabulary::kMaxTokenBytes);
             }
             if (const size_t end = utf8_valid_end(text, 0); end != text.size()) {
                 return invalid("{}: token {} is invalid UTF-8 at byte {}.", kTokens, i, end);
@@ -97,41 +100,49 @@ private:
         }
         const GgufArray& array = **types;
         if (array.unsigneds.size() + array.signeds.size() != array.size()) {
-            return invalid("{} is an array of type {}, integers are needed.", kTokenTypes, gguf_type_name(array.element_type));
+            return invalid("{} is an array of type {}, integers are needed.", kTokenTypes,
+                           gguf_type_name(array.element_type));
         }
         if (array.size() != count()) {
             return invalid("{} has {} entries for {} tokens.", kTokenTypes, array.size(), count());
         }
         for (size_t i = 0; i < count(); ++i) {
-            const int64_t value = array.signeds.empty() ? static_cast<int64_t>(std::min<uint64_t>(array.unsigneds[i], 255))
-                                                        : array.signeds[i];
+            const int64_t value = array.signeds.empty()
+                                      ? static_cast<int64_t>(std::min<uint64_t>(array.unsigneds[i], 255))
+                                      : array.signeds[i];
             // Numbers that mean nothing (yet) count as normal.
             if (value >= 1 && value <= 6) out_.types_[i] = static_cast<TokenType>(value);
         }
         return Status();
     }
 
-    // A file without types: byte tokens show by their text, control tokens are those that the special ids name.
+    // A file without types: byte tokens show by their text, control tokens are those that the special ids
+    // name.
     void guess_types() {
         for (size_t i = 0; i < count(); ++i) {
             const auto id = static_cast<int32_t>(i);
-            if (out_.kind_ == VocabularyKind::sentencepiece && parse_byte_text(out_.text(id)) >= 0) out_.types_[i] = TokenType::byte;
+            if (out_.kind_ == VocabularyKind::sentencepiece && parse_byte_text(out_.text(id)) >= 0)
+                out_.types_[i] = TokenType::byte;
         }
     }
 
     Status load_scores() {
         Result<const GgufArray*> scores = find_array(file_, kScores);
         if (!scores.ok()) return scores.status();
-        if (*scores == nullptr) return invalid("The file has no {}, its tokenizer.ggml.model llama needs them.", kScores);
+        if (*scores == nullptr)
+            return invalid("The file has no {}, its tokenizer.ggml.model llama needs them.", kScores);
         const GgufArray& array = **scores;
         if (array.floats.size() != array.size()) {
-            return invalid("{} is an array of type {}, floats are needed.", kScores, gguf_type_name(array.element_type));
+            return invalid("{} is an array of type {}, floats are needed.", kScores,
+                           gguf_type_name(array.element_type));
         }
-        if (array.size() != count()) return invalid("{} has {} entries for {} tokens.", kScores, array.size(), count());
+        if (array.size() != count())
+            return invalid("{} has {} entries for {} tokens.", kScores, array.size(), count());
         out_.scores_.reserve(count());
         for (size_t i = 0; i < count(); ++i) {
             if (!std::isfinite(array.floats[i])) {
-                return invalid("{}: the score of token {} is {}, a finite number is needed.", kScores, i, array.floats[i]);
+                return invalid("{}: the score of token {} is {}, a finite number is needed.", kScores, i,
+                               array.floats[i]);
             }
             out_.scores_.push_back(static_cast<float>(array.floats[i]));
         }
@@ -189,7 +200,8 @@ private:
         if (*list == nullptr) return Status();
         const GgufArray& array = **list;
         if (array.unsigneds.size() + array.signeds.size() != array.size()) {
-            return invalid("{} is an array of type {}, integers are needed.", key, gguf_type_name(array.element_type));
+            return invalid("{} is an array of type {}, integers are needed.", key,
+                           gguf_type_name(array.element_type));
         }
         for (const int64_t id : array.signeds) {
             if (id < 0) return invalid("{} holds {}, an id can't be negative.", key, id);
@@ -216,8 +228,10 @@ private:
         if (!adds_eos.ok()) return adds_eos.status();
         out_.adds_bos_ = *adds_bos;
         out_.adds_eos_ = *adds_eos;
-        if (out_.adds_bos_ && out_.bos_id_ < 0) return invalid("tokenizer.ggml.add_bos_token is true, but the file has no bos_token_id.");
-        if (out_.adds_eos_ && out_.eos_id_ < 0) return invalid("tokenizer.ggml.add_eos_token is true, but the file has no eos_token_id.");
+        if (out_.adds_bos_ && out_.bos_id_ < 0)
+            return invalid("tokenizer.ggml.add_bos_token is true, but the file has no bos_token_id.");
+        if (out_.adds_eos_ && out_.eos_id_ < 0)
+            return invalid("tokenizer.ggml.add_eos_token is true, but the file has no eos_token_id.");
         add_ends_by_text();
         return Status();
     }
@@ -228,7 +242,8 @@ private:
         for (int32_t id = 0; static_cast<size_t>(id) < count(); ++id) {
             const TokenType type = out_.type(id);
             // In Gemma's vocabulary </s> is the user-defined token of struck text.
-            const bool may_end = type == TokenType::control || (type == TokenType::user_defined && out_.text(id) != "</s>");
+            const bool may_end =
+                type == TokenType::control || (type == TokenType::user_defined && out_.text(id) != "</s>");
             if (!may_end) continue;
             if (!ends_generation(out_.text(id))) continue;
             ends_.push_back(id);
@@ -249,9 +264,11 @@ private:
             const std::string_view text = out_.text(id);
             switch (out_.type(id)) {
                 case TokenType::control:
-                case TokenType::unknown: break;
+                case TokenType::unknown:
+                    break;
                 case TokenType::byte:
-                    if (const int byte = parse_byte_text(text); byte >= 0 && out_.byte_tokens_[static_cast<size_t>(byte)] < 0) {
+                    if (const int byte = parse_byte_text(text);
+                        byte >= 0 && out_.byte_tokens_[static_cast<size_t>(byte)] < 0) {
                         out_.byte_tokens_[static_cast<size_t>(byte)] = id;
                     }
                     if (out_.kind_ == VocabularyKind::sentencepiece) break;

@@ -20,7 +20,9 @@ std::string error_of(const GgufBytes& bytes) {
     return tokenizer.status().message();
 }
 
-GgufBytes byte_level() { return byte_level_vocabulary().byte_level("gpt-2"); }
+GgufBytes byte_level() {
+    return byte_level_vocabulary().byte_level("gpt-2");
+}
 
 std::vector<std::string> split(const std::string& text, char separator) {
     std::vector<std::string> parts;
@@ -90,7 +92,8 @@ TEST_CASE("The hostile vocabularies on file do what their table says") {
 }
 
 TEST_CASE("A model or split rule that takt doesn't know is refused by name") {
-    CHECK(error_of(GgufBytes().text("tokenizer.ggml.model", "rwkv")) == "tokenizer.ggml.model is 'rwkv', takt reads gpt2 and llama.");
+    CHECK(error_of(GgufBytes().text("tokenizer.ggml.model", "rwkv")) ==
+          "tokenizer.ggml.model is 'rwkv', takt reads gpt2 and llama.");
     CHECK(error_of(GgufBytes()) == "The file has no tokenizer.ggml.model.");
     CHECK(has_words(error_of(GgufBytes().u32("tokenizer.ggml.model", 7)), "tokenizer.ggml.model"));
     CHECK(error_of(byte_level_vocabulary().byte_level("no-such-pre")) ==
@@ -99,13 +102,16 @@ TEST_CASE("A model or split rule that takt doesn't know is refused by name") {
 
 TEST_CASE("Tokens that can't be are refused") {
     const auto with_tokens = [](std::vector<std::string> tokens) {
-        return GgufBytes().text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", tokens)
+        return GgufBytes()
+            .text("tokenizer.ggml.model", "gpt2")
+            .texts("tokenizer.ggml.tokens", tokens)
             .texts("tokenizer.ggml.merges", {});
     };
     CHECK(error_of(with_tokens({})) == "tokenizer.ggml.tokens is empty: it has 0 entries.");
     CHECK(error_of(with_tokens({"a", std::string(65537, 'x')})) ==
           "tokenizer.ggml.tokens: token 1 has 65537 bytes, the limit is 65536.");
-    CHECK(error_of(with_tokens({"a", "b\xff"})) == "tokenizer.ggml.tokens: token 1 is invalid UTF-8 at byte 1.");
+    CHECK(error_of(with_tokens({"a", "b\xff"})) ==
+          "tokenizer.ggml.tokens: token 1 is invalid UTF-8 at byte 1.");
     CHECK(with_tokens({"a", std::string(65536, 'x')}).tokenizer().ok());
 }
 
@@ -115,25 +121,32 @@ TEST_CASE("Arrays of the wrong length or type are refused with both numbers") {
     CHECK(error_of(vocabulary.sentencepiece()) == "tokenizer.ggml.scores has 10 entries for 260 tokens.");
     vocabulary = sentencepiece_vocabulary();
     vocabulary.scores[7] = std::numeric_limits<float>::quiet_NaN();
-    CHECK(error_of(vocabulary.sentencepiece()) == "tokenizer.ggml.scores: the score of token 7 is nan, a finite number is needed.");
+    CHECK(error_of(vocabulary.sentencepiece()) ==
+          "tokenizer.ggml.scores: the score of token 7 is nan, a finite number is needed.");
     vocabulary = byte_level_vocabulary();
     vocabulary.types.resize(100);
-    CHECK(error_of(vocabulary.byte_level("gpt-2")) == "tokenizer.ggml.token_type has 100 entries for 259 tokens.");
-    CHECK(has_words(error_of(GgufBytes().text("tokenizer.ggml.model", "llama").text("tokenizer.ggml.tokens", "x")),
-                    "tokenizer.ggml.tokens;type;string"));
+    CHECK(error_of(vocabulary.byte_level("gpt-2")) ==
+          "tokenizer.ggml.token_type has 100 entries for 259 tokens.");
+    CHECK(has_words(
+        error_of(GgufBytes().text("tokenizer.ggml.model", "llama").text("tokenizer.ggml.tokens", "x")),
+        "tokenizer.ggml.tokens;type;string"));
 }
 
 TEST_CASE("Special ids past the vocabulary are refused by key and number") {
-    for (const char* key : {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
-                            "tokenizer.ggml.eom_token_id"}) {
-        CHECK(error_of(byte_level().u32(key, 259)) == std::string(key) + " is 259, the vocabulary has 259 tokens.");
+    for (const char* key : {"tokenizer.ggml.bos_token_id", "tokenizer.ggml.eos_token_id",
+                            "tokenizer.ggml.eot_token_id", "tokenizer.ggml.eom_token_id"}) {
+        CHECK(error_of(byte_level().u32(key, 259)) ==
+              std::string(key) + " is 259, the vocabulary has 259 tokens.");
         CHECK(byte_level().u32(key, 258).tokenizer().ok());
     }
     CHECK(error_of(byte_level().i32s("tokenizer.ggml.eos_token_ids", {3, 999})) ==
           "tokenizer.ggml.eos_token_ids is 999, the vocabulary has 259 tokens.");
-    CHECK(has_words(error_of(byte_level().i32s("tokenizer.ggml.eos_token_ids", {-2})), "tokenizer.ggml.eos_token_ids;-2"));
-    CHECK(has_words(error_of(byte_level().flag("tokenizer.ggml.add_bos_token", true)), "add_bos_token;bos_token_id"));
-    CHECK(has_words(error_of(byte_level().u32("tokenizer.ggml.add_bos_token", 1)), "tokenizer.ggml.add_bos_token"));
+    CHECK(has_words(error_of(byte_level().i32s("tokenizer.ggml.eos_token_ids", {-2})),
+                    "tokenizer.ggml.eos_token_ids;-2"));
+    CHECK(has_words(error_of(byte_level().flag("tokenizer.ggml.add_bos_token", true)),
+                    "add_bos_token;bos_token_id"));
+    CHECK(has_words(error_of(byte_level().u32("tokenizer.ggml.add_bos_token", 1)),
+                    "tokenizer.ggml.add_bos_token"));
 }
 
 TEST_CASE("Malformed merges are refused by number, merges of no tokens change nothing") {
@@ -141,13 +154,15 @@ TEST_CASE("Malformed merges are refused by number, merges of no tokens change no
         TestVocabulary vocabulary = byte_level_vocabulary();
         vocabulary.merge("a", "b");
         vocabulary.merges.push_back(merge);
-        CHECK(has_words(error_of(vocabulary.byte_level("gpt-2")), "tokenizer.ggml.merges;merge 1 is malformed"));
+        CHECK(has_words(error_of(vocabulary.byte_level("gpt-2")),
+                        "tokenizer.ggml.merges;merge 1 is malformed"));
     }
     TestVocabulary vocabulary = byte_level_vocabulary();
     vocabulary.merges = {"zz qq", "a a"};
     CHECK(encode(*make(vocabulary.byte_level("gpt-2")), "zzqqaa").size() == 6);
-    CHECK(has_words(error_of(GgufBytes().text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", {"a"})),
-                    "tokenizer.ggml.merges"));
+    CHECK(has_words(
+        error_of(GgufBytes().text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", {"a"})),
+        "tokenizer.ggml.merges"));
 }
 
 TEST_CASE("Equal tokens, empty tokens and types that mean nothing load") {
@@ -169,20 +184,27 @@ TEST_CASE("A generation ends at EOS, EOT, EOM, the listed ids and the family's o
     const int32_t turn = vocabulary.add("<end_of_turn>", 4);
     vocabulary.add("<|im_end|>", 1);  // a plain token that only looks like one
     vocabulary.add("</s>", 4);        // struck text in Gemma
-    const auto tokenizer = make(vocabulary.byte_level("gpt-2").u32("tokenizer.ggml.eos_token_id", 1)
-        .u32("tokenizer.ggml.eot_token_id", 2).u32("tokenizer.ggml.eom_token_id", 3).i32s("tokenizer.ggml.eos_token_ids", {5, 1}));
+    const auto tokenizer = make(vocabulary.byte_level("gpt-2")
+                                    .u32("tokenizer.ggml.eos_token_id", 1)
+                                    .u32("tokenizer.ggml.eot_token_id", 2)
+                                    .u32("tokenizer.ggml.eom_token_id", 3)
+                                    .i32s("tokenizer.ggml.eos_token_ids", {5, 1}));
     CHECK(tokenizer->end_of_generation_ids() == std::vector<int32_t>{1, 2, 3, 5, 256, endoftext, turn});
     CHECK(tokenizer->is_end_of_generation(256));
     CHECK(!tokenizer->is_end_of_generation(257));
     // gpt-oss: there <|end|> ends a message only.
     const int32_t call = vocabulary.add("<|call|>", 3);
-    CHECK(make(vocabulary.byte_level("gpt-2"))->end_of_generation_ids() == std::vector<int32_t>{endoftext, turn, call});
+    CHECK(make(vocabulary.byte_level("gpt-2"))->end_of_generation_ids() ==
+          std::vector<int32_t>{endoftext, turn, call});
 }
 
 TEST_CASE("A file without token types takes its special ids as control tokens") {
     const TestVocabulary vocabulary = byte_level_vocabulary();
-    const auto tokenizer = make(GgufBytes().text("tokenizer.ggml.model", "gpt2").texts("tokenizer.ggml.tokens", vocabulary.tokens)
-        .texts("tokenizer.ggml.merges", {}).u32("tokenizer.ggml.eos_token_id", 256));
+    const auto tokenizer = make(GgufBytes()
+                                    .text("tokenizer.ggml.model", "gpt2")
+                                    .texts("tokenizer.ggml.tokens", vocabulary.tokens)
+                                    .texts("tokenizer.ggml.merges", {})
+                                    .u32("tokenizer.ggml.eos_token_id", 256));
     CHECK(encode(*tokenizer, "<|end|>", {false, true}) == std::vector<int32_t>{256});
     CHECK(tokenizer->token_bytes(256, false).empty());
 }

@@ -1,6 +1,8 @@
 // What the byte-level tokenizer must do, on hand-made vocabularies.
 #include <catch2/catch.hpp>
 
+#include <pthread.h>
+
 #include <random>
 
 #include "tokenizer/detokenizer.h"
@@ -45,7 +47,8 @@ TEST_CASE("Merges apply by rank, leftmost first among equals") {
 TEST_CASE("llama-bpe takes a piece that is a token whole, whatever the merges say") {
     TestVocabulary vocabulary = byte_level_vocabulary();
     const int32_t word = vocabulary.add(letters(" word"));
-    CHECK(encode(*make(vocabulary.byte_level("llama-bpe").u32("tokenizer.ggml.bos_token_id", 257)), " word") == Ids{word});
+    CHECK(encode(*make(vocabulary.byte_level("llama-bpe").u32("tokenizer.ggml.bos_token_id", 257)),
+                 " word") == Ids{word});
     CHECK(encode(*make(vocabulary.byte_level("gpt-2")), " word") == Ids{' ', 'w', 'o', 'r', 'd'});
 }
 
@@ -68,8 +71,10 @@ TEST_CASE("A merge never gives a control token") {
 }
 
 TEST_CASE("BOS and EOS are added as the file says") {
-    const GgufBytes base = byte_level_vocabulary().byte_level("gpt-2").u32("tokenizer.ggml.bos_token_id", 257)
-        .u32("tokenizer.ggml.eos_token_id", 256);
+    const GgufBytes base = byte_level_vocabulary()
+                               .byte_level("gpt-2")
+                               .u32("tokenizer.ggml.bos_token_id", 257)
+                               .u32("tokenizer.ggml.eos_token_id", 256);
     const EncodeOptions add{true, false};
     CHECK(encode(*make(base), "a", add) == Ids{'a'});  // gpt2 files that don't say add nothing
     CHECK(encode(*make(base), "", add) == Ids{});
@@ -80,17 +85,20 @@ TEST_CASE("BOS and EOS are added as the file says") {
     CHECK(encode(*make(both), "", add) == Ids{257, 256});
     CHECK(make(both)->adds_bos());
     CHECK(make(base)->eos_id() == 256);
-    const GgufBytes llama = byte_level_vocabulary().byte_level("llama-bpe").u32("tokenizer.ggml.bos_token_id", 257);
+    const GgufBytes llama =
+        byte_level_vocabulary().byte_level("llama-bpe").u32("tokenizer.ggml.bos_token_id", 257);
     CHECK(encode(*make(llama), "a", add) == Ids{257, 'a'});
 }
 
 TEST_CASE("Bytes that are no UTF-8 become their byte tokens and come back as they were") {
     TestVocabulary vocabulary = byte_level_vocabulary();
     vocabulary.merge("\xff", "\xfe");
-    const auto tokenizer = make(vocabulary.byte_level("llama-bpe").flag("tokenizer.ggml.add_bos_token", false));
-    for (const std::string& text : {std::string("\xff\xfe"), std::string("a\x80z"), std::string("\xed\xa0\x80"),
-                                    std::string("\xf4\x90\x80\x80"), std::string("\xc0\xaf"), std::string("\xe2\x82"),
-                                    std::string("a\0b", 3), random_bytes(1 << 16)}) {
+    const auto tokenizer =
+        make(vocabulary.byte_level("llama-bpe").flag("tokenizer.ggml.add_bos_token", false));
+    for (const std::string& text :
+         {std::string("\xff\xfe"), std::string("a\x80z"), std::string("\xed\xa0\x80"),
+          std::string("\xf4\x90\x80\x80"), std::string("\xc0\xaf"), std::string("\xe2\x82"),
+          std::string("a\0b", 3), random_bytes(1 << 16)}) {
         CHECK((decode(*tokenizer, encode(*tokenizer, text)) == text));
     }
     CHECK(encode(*tokenizer, "\xff\xfe") == Ids{0xFF, 0xFE});  // they stand alone: no merge
@@ -116,6 +124,30 @@ TEST_CASE("A megabyte of any bytes and texts without a break are encoded") {
     CHECK(encode(*tokenizer, one_piece).size() == (1 << 20) / 64);
 }
 
+TEST_CASE("A thread with 256 KiB of stack encodes 60,000 characters without a break") {
+    struct Job {
+        std::shared_ptr<const Tokenizer> tokenizer;
+        size_t n_ids = 0;
+    };
+    TestVocabulary vocabulary = byte_level_vocabulary();
+    vocabulary.merge("A", "A");
+    Job job{make(vocabulary.byte_level("qwen2"))};
+    pthread_attr_t attributes;
+    REQUIRE(pthread_attr_init(&attributes) == 0);
+    REQUIRE(pthread_attr_setstacksize(&attributes, 256 * 1024) == 0);
+    pthread_t thread;
+    const auto run = [](void* data) -> void* {
+        Job& own = *static_cast<Job*>(data);
+        const Result<std::vector<int32_t>> ids = own.tokenizer->encode(std::string(60000, 'A'), {});
+        if (ids.ok()) own.n_ids = (*ids).size();
+        return nullptr;
+    };
+    REQUIRE(pthread_create(&thread, &attributes, run, &job) == 0);
+    pthread_join(thread, nullptr);
+    pthread_attr_destroy(&attributes);
+    CHECK(job.n_ids == 30000);
+}
+
 TEST_CASE("A byte without a token is an error with its offset, a control character without one is skipped") {
     TestVocabulary vocabulary = byte_level_vocabulary();
     const int32_t equals = vocabulary.merge("=", "=");
@@ -123,7 +155,9 @@ TEST_CASE("A byte without a token is an error with its offset, a control charact
     vocabulary.tokens[0x04] = "another";
     vocabulary.tokens['\n'] = "third";
     const auto tokenizer = make(vocabulary.byte_level("gpt-2"));
-    const auto message = [&](std::string_view text) { return tokenizer->encode(text, {}).status().message(); };
+    const auto message = [&](std::string_view text) {
+        return tokenizer->encode(text, {}).status().message();
+    };
     CHECK(message("ab\u00e9") == "Byte 0xC3 at offset 2 of the text has no token in the vocabulary.");
     CHECK(message("<tool>\xc3") == "Byte 0xC3 at offset 6 of the text has no token in the vocabulary.");
     CHECK(message("a\n") == "Byte 0x0A at offset 1 of the text has no token in the vocabulary.");
@@ -135,12 +169,13 @@ TEST_CASE("A byte without a token is an error with its offset, a control charact
 TEST_CASE("A text of 2^31 bytes is refused by length before a byte is read") {
     const auto tokenizer = make(byte_level_vocabulary().byte_level("gpt-2"));
     const std::string_view too_long("x", size_t{1} << 31);  // never read
-    CHECK(tokenizer->encode(too_long, {}).status().message() == "Text has 2147483648 bytes, the limit is 2147483647.");
+    CHECK(tokenizer->encode(too_long, {}).status().message() ==
+          "Text has 2147483648 bytes, the limit is 2147483647.");
 }
 
 TEST_CASE("A token gives its bytes, a control token only on request, an id out of range nothing") {
     TestVocabulary vocabulary = byte_level_vocabulary();
-    const int32_t odd = vocabulary.add("\u6f22 x");   // outside the alphabet: stands for itself
+    const int32_t odd = vocabulary.add("\u6f22 x");  // outside the alphabet: stands for itself
     const int32_t empty = vocabulary.add("");
     const auto tokenizer = make(vocabulary.byte_level("gpt-2"));
     CHECK(tokenizer->token_bytes(' ', false) == " ");

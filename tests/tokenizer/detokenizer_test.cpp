@@ -39,8 +39,18 @@ TEST_CASE("An emoji split over four tokens comes out whole") {
 TEST_CASE("Bytes that can't become a character are passed on or replaced") {
     CHECK(stream("\xff", false) == Texts{"\xff", ""});
     CHECK(stream("\xff", true) == Texts{"\ufffd", ""});
-    CHECK(stream("\xe2\x82" "a", false) == Texts{"", "", "\xe2\x82" "a", ""});
-    CHECK(stream("\xe2\x82" "a", true) == Texts{"", "", "\ufffd" "a", ""});
+    CHECK(stream("\xe2\x82"
+                 "a",
+                 false) == Texts{"", "",
+                                 "\xe2\x82"
+                                 "a",
+                                 ""});
+    CHECK(stream("\xe2\x82"
+                 "a",
+                 true) == Texts{"", "",
+                                "\ufffd"
+                                "a",
+                                ""});
     CHECK(stream("\xed\xa0\x80", true) == Texts{"", "\ufffd\ufffd", "\ufffd", ""});
 }
 
@@ -53,7 +63,8 @@ TEST_CASE("No byte of random tokens is lost, and with valid_only every part is U
     std::mt19937 random(17);
     for (int round = 0; round < 200; ++round) {
         std::string bytes;
-        for (int i = 0; i < 200; ++i) bytes += static_cast<char>(random() % 4 ? 0x80 + random() % 128 : random() % 128);
+        for (int i = 0; i < 200; ++i)
+            bytes += static_cast<char>(random() % 4 ? 0x80 + random() % 128 : random() % 128);
         CHECK(join(stream(bytes, false)) == bytes);
         for (const std::string& text : stream(bytes, true)) CHECK(utf8_valid_end(text, 0) == text.size());
     }

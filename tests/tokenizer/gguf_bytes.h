@@ -18,6 +18,7 @@ namespace takt::test {
 
 class GgufBytes {
 public:
+    GgufBytes() { text("general.architecture", "llama"); }
     GgufBytes& text(std::string_view key, std::string_view value) {
         begin(key, GgufType::string);
         put_text(body_, value);

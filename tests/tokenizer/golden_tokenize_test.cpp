@@ -40,10 +40,12 @@ std::shared_ptr<const Tokenizer> open_tokenizer(const std::string& path) {
 std::string input_bytes(const json& item) {
     std::string bytes;
     if (item.contains("repeat")) {
-        for (size_t i = 0; i < item["repeat"][1].get<size_t>(); ++i) bytes += item["repeat"][0].get<std::string>();
+        for (size_t i = 0; i < item["repeat"][1].get<size_t>(); ++i)
+            bytes += item["repeat"][0].get<std::string>();
     } else {
         const std::string hex = item["hex"];
-        for (size_t i = 0; i + 1 < hex.size(); i += 2) bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+        for (size_t i = 0; i + 1 < hex.size(); i += 2)
+            bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
     }
     return bytes;
 }
@@ -97,7 +99,8 @@ void check_first_end(const std::string& model) {
     for (const json& item : golden["cases"]) {
         INFO(item["text"].get<std::string>());
         const std::vector<int32_t> ids = item["ids"];
-        const auto end = std::find_if(ids.begin(), ids.end(), [&](int32_t id) { return tokenizer->is_end_of_generation(id); });
+        const auto end = std::find_if(ids.begin(), ids.end(),
+                                      [&](int32_t id) { return tokenizer->is_end_of_generation(id); });
         const json expected = item["first_eog"];
         if (expected.is_null()) {
             CHECK(end == ids.end());
@@ -114,8 +117,12 @@ void check_first_end(const std::string& model) {
 
 }  // namespace
 
-TEST_CASE("SmolLM2 tokenizes every golden case as its own tokenizer does") { check_model("smollm2-135m-instruct-q4_1"); }
-TEST_CASE("Gemma 3 tokenizes every golden case as its own tokenizer does") { check_model("gemma-3-270m-q4_k_m"); }
+TEST_CASE("SmolLM2 tokenizes every golden case as its own tokenizer does") {
+    check_model("smollm2-135m-instruct-q4_1");
+}
+TEST_CASE("Gemma 3 tokenizes every golden case as its own tokenizer does") {
+    check_model("gemma-3-270m-q4_k_m");
+}
 TEST_CASE("Qwen2.5 Coder 0.5B tokenizes every golden case as its own tokenizer does") {
     check_model("qwen2.5-coder-0.5b-instruct-q4_k_m");
 }

@@ -24,18 +24,19 @@ TEST_CASE("NFC composes what has a composed form and leaves the rest") {
     CHECK(nfc("plain") == "plain");
     CHECK(nfc("") == "");
     CHECK(nfc("cafe\u0301") == "caf\u00e9");
-    CHECK(nfc("\u212b") == "\u00c5");                    // a singleton
-    CHECK(nfc("\u1112\u1161\u11ab") == "\ud55c");        // Hangul
+    CHECK(nfc("\u212b") == "\u00c5");              // a singleton
+    CHECK(nfc("\u1112\u1161\u11ab") == "\ud55c");  // Hangul
     CHECK(nfc("a\u0323\u0307") == "\u1ea1\u0307");
-    CHECK(nfc("a\u0307\u0323") == "\u1ea1\u0307");       // marks are put in order first
-    CHECK(nfc("\u00e1\u0323") == "\u1ea1\u0301");        // a composed character gives way to a lower mark
-    CHECK(nfc("\u0958") == "\u0915\u093c");              // excluded from composition
+    CHECK(nfc("a\u0307\u0323") == "\u1ea1\u0307");  // marks are put in order first
+    CHECK(nfc("\u00e1\u0323") == "\u1ea1\u0301");   // a composed character gives way to a lower mark
+    CHECK(nfc("\u0958") == "\u0915\u093c");         // excluded from composition
     CHECK(nfc("\xf0\x9f\x98\x80 \u4e16") == "\xf0\x9f\x98\x80 \u4e16");
 }
 
 TEST_CASE("NFC agrees with utf8proc's own on random texts") {
     std::mt19937 random(11);
-    const uint32_t bases[] = {0x20, 0x41, 0xC0, 0x2FF, 0x300, 0x340, 0x900, 0x1100, 0x1E00, 0x3040, 0xAC00, 0xF900, 0x1D150, 0x2F800};
+    const uint32_t bases[] = {0x20,   0x41,   0xC0,   0x2FF,  0x300,  0x340,   0x900,
+                              0x1100, 0x1E00, 0x3040, 0xAC00, 0xF900, 0x1D150, 0x2F800};
     for (int round = 0; round < 20000; ++round) {
         std::string text;
         for (int i = 0; i < 8; ++i) append_utf8(text, bases[random() % std::size(bases)] + random() % 64);

@@ -28,12 +28,14 @@ Pieces split(SplitRule rule, std::string_view text) {
 }  // namespace
 
 TEST_CASE("gpt-2 splits words with their space, contractions, numbers and whitespace") {
-    CHECK(split(SplitRule::gpt2, "Hello world's 123abc!?") == Pieces{"Hello", " world", "'s", " 123", "abc", "!?"});
+    CHECK(split(SplitRule::gpt2, "Hello world's 123abc!?") ==
+          Pieces{"Hello", " world", "'s", " 123", "abc", "!?"});
     CHECK(split(SplitRule::gpt2, "I'LL we'll  x") == Pieces{"I", "'", "LL", " we", "'ll", " ", " x"});
     CHECK(split(SplitRule::gpt2, "a \n b\t\tc  ") == Pieces{"a", " \n", " b", "\t", "\t", "c", "  "});
     CHECK(split(SplitRule::gpt2, " 's") == Pieces{" '", "s"});
     CHECK(split(SplitRule::gpt2, "") == Pieces{});
-    CHECK(split(SplitRule::gpt2, "na\u00efve\u00a0\u6771\u4eac \u00bd") == Pieces{"na\u00efve", "\u00a0", "\u6771\u4eac", " \u00bd"});
+    CHECK(split(SplitRule::gpt2, "na\u00efve\u00a0\u6771\u4eac \u00bd") ==
+          Pieces{"na\u00efve", "\u00a0", "\u6771\u4eac", " \u00bd"});
 }
 
 TEST_CASE("smollm takes every number alone and looks ahead only as far as the next") {
@@ -57,7 +59,8 @@ TEST_CASE("llama-bpe is qwen2 with numbers in threes") {
 }
 
 TEST_CASE("default splits punctuation first, then words, then digits in threes") {
-    CHECK(split(SplitRule::fallback, "it's (12345) x") == Pieces{"it", "'", "s", " ", "(", "123", "45", ")", " x"});
+    CHECK(split(SplitRule::fallback, "it's (12345) x") ==
+          Pieces{"it", "'", "s", " ", "(", "123", "45", ")", " x"});
     CHECK(split(SplitRule::fallback, "a 1234 b") == Pieces{"a", " ", "123", "4", " b"});
     CHECK(split(SplitRule::fallback, "12\u06635678") == Pieces{"12\u0663", "567", "8"});
     CHECK(split(SplitRule::fallback, "a  ($+x  1") == Pieces{"a", "  ", "($+", "x", " ", " ", "1"});
@@ -67,7 +70,8 @@ TEST_CASE("Pieces of any rule lie inside long hostile texts without a break") {
     for (const char* unit : {"A", "\n", " ", ".", "\u6f22", "9", "'", "\u0301", " \n", "'l"}) {
         std::string text;
         for (int i = 0; i < 60000; ++i) text += unit;
-        for (const SplitRule rule : {SplitRule::gpt2, SplitRule::smollm, SplitRule::qwen2, SplitRule::llama3, SplitRule::fallback}) {
+        for (const SplitRule rule :
+             {SplitRule::gpt2, SplitRule::smollm, SplitRule::qwen2, SplitRule::llama3, SplitRule::fallback}) {
             CHECK(!split(rule, text).empty());
         }
     }

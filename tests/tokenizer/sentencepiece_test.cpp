@@ -13,7 +13,9 @@ namespace {
 
 using Ids = std::vector<int32_t>;
 
-int32_t byte_id(int byte) { return 3 + byte; }
+int32_t byte_id(int byte) {
+    return 3 + byte;
+}
 constexpr int32_t kSpaceId = 259;
 
 std::string decode(const std::shared_ptr<const Tokenizer>& tokenizer, const Ids& ids) {
@@ -51,17 +53,20 @@ TEST_CASE("A space is put in front of the text and behind control tokens, and ta
     CHECK(encode(*tokenizer, "hi") == Ids{space_hi});
     CHECK(encode(*tokenizer, " hi") == Ids{kSpaceId, space_hi});
     CHECK(encode(*tokenizer, "").empty());
-    CHECK(encode(*tokenizer, "hi", {true, false}) == Ids{1, space_hi});  // SentencePiece files add BOS where they don't say
+    CHECK(encode(*tokenizer, "hi", {true, false}) ==
+          Ids{1, space_hi});  // SentencePiece files add BOS where they don't say
     CHECK(encode(*tokenizer, "", {true, false}) == Ids{1});
     CHECK(encode(*tokenizer, "hi</s>hi", {false, true}) == Ids{space_hi, 2, space_hi});
     CHECK(encode(*tokenizer, "hi<tool>hi") == Ids{space_hi, tool, hi});
-    for (const char* text : {"hi", " hi", "  ", "hi</s>hi", "hi</s> hi", "hi<tool>hi<tool> hi", "<s>", "h\xff i"}) {
+    for (const char* text :
+         {"hi", " hi", "  ", "hi</s>hi", "hi</s> hi", "hi<tool>hi<tool> hi", "<s>", "h\xff i"}) {
         CHECK((decode(tokenizer, encode(*tokenizer, text, {false, true})) == text));
     }
 }
 
 TEST_CASE("What is no token becomes byte tokens and comes back as it was") {
-    const auto tokenizer = make(sentencepiece_vocabulary().sentencepiece().flag("tokenizer.ggml.add_space_prefix", false));
+    const auto tokenizer =
+        make(sentencepiece_vocabulary().sentencepiece().flag("tokenizer.ggml.add_space_prefix", false));
     CHECK(encode(*tokenizer, "\n") == Ids{byte_id('\n')});
     CHECK(encode(*tokenizer, "\u00e9") == Ids{byte_id(0xC3), byte_id(0xA9)});
     CHECK(encode(*tokenizer, std::string_view("\0", 1)) == Ids{byte_id(0)});
@@ -71,7 +76,8 @@ TEST_CASE("What is no token becomes byte tokens and comes back as it was") {
     // "\u2581" is a space to SentencePiece: the one text that doesn't come back.
     for (size_t at; (at = random_bytes.find("\u2581")) != std::string::npos;) random_bytes[at] = 'x';
     CHECK(decode(tokenizer, encode(*tokenizer, "a\u2581z")) == "a z");
-    for (const std::string& text : {std::string("a\x80z \xff"), std::string("\xe2\x96"), std::string("\xf4\x90\x80\x80"), random_bytes}) {
+    for (const std::string& text : {std::string("a\x80z \xff"), std::string("\xe2\x96"),
+                                    std::string("\xf4\x90\x80\x80"), random_bytes}) {
         CHECK((decode(tokenizer, encode(*tokenizer, text)) == text));
     }
 }
@@ -79,7 +85,8 @@ TEST_CASE("What is no token becomes byte tokens and comes back as it was") {
 TEST_CASE("Long texts without a break are encoded") {
     TestVocabulary vocabulary = sentencepiece_vocabulary();
     for (const char* unit : {"A", ".", "\n", "\u2581", "9"}) {
-        for (std::string part = unit; part.size() <= 64; part += part) vocabulary.add(part, 1, -static_cast<float>(part.size()));
+        for (std::string part = unit; part.size() <= 64; part += part)
+            vocabulary.add(part, 1, -static_cast<float>(part.size()));
     }
     const auto tokenizer = make(vocabulary.sentencepiece());
     for (const char* unit : {"A", "\n", " ", ".", "\u6f22", "9"}) {
@@ -102,7 +109,8 @@ TEST_CASE("A missing byte token is an error with the byte's place in the text") 
     vocabulary.tokens[static_cast<size_t>(byte_id('\n'))] = "<other>";
     vocabulary.types[static_cast<size_t>(byte_id('\n'))] = 1;
     const auto tokenizer = make(vocabulary.sentencepiece());
-    CHECK(tokenizer->encode("a b\nc", {}).status().message() == "Byte 0x0A at offset 3 of the text has no token in the vocabulary.");
+    CHECK(tokenizer->encode("a b\nc", {}).status().message() ==
+          "Byte 0x0A at offset 3 of the text has no token in the vocabulary.");
     CHECK(tokenizer->encode("</s> \n", {false, true}).status().message() ==
           "Byte 0x0A at offset 5 of the text has no token in the vocabulary.");
 }

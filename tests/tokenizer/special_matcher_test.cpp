@@ -12,7 +12,8 @@ namespace {
 std::vector<std::string> found(const SpecialMatcher& matcher, std::string_view text) {
     std::vector<std::string> out;
     for (const auto& match : matcher.find(text)) {
-        out.push_back(std::to_string(match.begin) + ":" + std::to_string(match.id) + ":" + std::to_string(match.size));
+        out.push_back(std::to_string(match.begin) + ":" + std::to_string(match.id) + ":" +
+                      std::to_string(match.size));
     }
     return out;
 }
@@ -60,7 +61,9 @@ TEST_CASE("Special tokens are found as a search at every place finds them") {
                 if (best < 0 || token.size() > tokens[static_cast<size_t>(best)].size()) best = i;
             }
             const size_t size = best < 0 ? 1 : tokens[static_cast<size_t>(best)].size();
-            if (best >= 0) expected.push_back(std::to_string(pos) + ":" + std::to_string(best) + ":" + std::to_string(size));
+            if (best >= 0)
+                expected.push_back(std::to_string(pos) + ":" + std::to_string(best) + ":" +
+                                   std::to_string(size));
             pos += size;
         }
         INFO(text);

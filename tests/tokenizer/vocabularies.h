@@ -14,7 +14,8 @@ inline std::string letters(std::string_view bytes) {
     return out;
 }
 
-// What a test may change before it builds the file. Types: 1 normal, 2 unknown, 3 control, 4 user-defined, 5 unused, 6 byte.
+// What a test may change before it builds the file. Types: 1 normal, 2 unknown, 3 control, 4 user-defined, 5
+// unused, 6 byte.
 struct TestVocabulary {
     std::vector<std::string> tokens;
     std::vector<int32_t> types;
@@ -33,13 +34,19 @@ struct TestVocabulary {
         return add(letters(std::string(left).append(right)));
     }
     GgufBytes byte_level(std::string_view pre) const {
-        return std::move(GgufBytes().text("tokenizer.ggml.model", "gpt2").text("tokenizer.ggml.pre", pre)
-            .texts("tokenizer.ggml.tokens", tokens).i32s("tokenizer.ggml.token_type", types)
-            .texts("tokenizer.ggml.merges", merges));
+        return std::move(GgufBytes()
+                             .text("tokenizer.ggml.model", "gpt2")
+                             .text("tokenizer.ggml.pre", pre)
+                             .texts("tokenizer.ggml.tokens", tokens)
+                             .i32s("tokenizer.ggml.token_type", types)
+                             .texts("tokenizer.ggml.merges", merges));
     }
     GgufBytes sentencepiece() const {
-        return std::move(GgufBytes().text("tokenizer.ggml.model", "llama").texts("tokenizer.ggml.tokens", tokens)
-            .i32s("tokenizer.ggml.token_type", types).f32s("tokenizer.ggml.scores", scores));
+        return std::move(GgufBytes()
+                             .text("tokenizer.ggml.model", "llama")
+                             .texts("tokenizer.ggml.tokens", tokens)
+                             .i32s("tokenizer.ggml.token_type", types)
+                             .f32s("tokenizer.ggml.scores", scores));
     }
 };
 
@@ -71,7 +78,8 @@ inline std::shared_ptr<const Tokenizer> make(const GgufBytes& bytes) {
     return *tokenizer;
 }
 
-inline std::vector<int32_t> encode(const Tokenizer& tokenizer, std::string_view text, EncodeOptions options = {false, false}) {
+inline std::vector<int32_t> encode(const Tokenizer& tokenizer, std::string_view text,
+                                   EncodeOptions options = {false, false}) {
     Result<std::vector<int32_t>> ids = tokenizer.encode(text, options);
     INFO(ids.status().message());
     REQUIRE(ids.ok());
