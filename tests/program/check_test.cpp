@@ -60,7 +60,7 @@ TEST_CASE("The check names what is wrong with shapes and parameters") {
         {"cap is 0", [](Program& p) { first_op<SoftCapOp>(p).cap = 0; }},
         {"logits are 10 wide for 9 tokens", [](Program& p) { p.vocab_size = 9; }},
         {"value x has width 0", [](Program& p) { p.values[0].width = 0; }},
-        {"two values are named q", [](Program& p) { p.values[index_of(p, "k")].name = "q"; }},
+        {"two values are named q", [](Program& p) { p.values[index_of(p, "k")].name = std::string("q"); }},
     };
     for (const Broken& broken : cases) {
         Program program = *small_program();
