@@ -28,8 +28,10 @@ public:
     static Result<std::shared_ptr<Engine>> create(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
                                                   const EngineOptions& options, const LoadProgress& progress = {});
     static Result<MemoryPlan> plan(Runtime& runtime, const Model& model, const EngineOptions& options);
-    // Cancels what runs, waits for the last callback.
+    // Cancels what runs, waits for the last callback; on the worker's own thread it can't, and the worker ends by itself.
     ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
 
     Result<std::unique_ptr<Request>> submit(RequestOptions options);
     // Runs to the end; on_event is called on this thread. The request, ended, is returned whatever its reason.
@@ -47,8 +49,8 @@ public:
 
 private:
     struct Impl;
-    explicit Engine(std::unique_ptr<Impl> impl);
-    std::unique_ptr<Impl> impl_;
+    explicit Engine(std::shared_ptr<Impl> impl);
+    std::shared_ptr<Impl> impl_;
 };
 
 }  // namespace takt

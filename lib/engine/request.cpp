@@ -6,9 +6,12 @@
 namespace takt {
 
 Request::Request(std::shared_ptr<RequestState> state) : state_(std::move(state)) {}
-Request::~Request() { state_->abandon(); }
+Request::~Request() {
+    if (state_) state_->abandon();
+}
 Result<Event> Request::next(uint64_t timeout_ns) { return state_->next(timeout_ns); }
 Status Request::wait(uint64_t timeout_ns) { return state_->wait(timeout_ns); }
+Status Request::pump(const std::function<bool(const Event&)>& on_event) { return state_->pump(on_event); }
 void Request::cancel() { state_->cancel(); }
 Status Request::status() const { return state_->status(); }
 FinishReason Request::finish_reason() const { return state_->finish_reason(); }

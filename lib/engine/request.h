@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,8 @@ namespace takt {
 enum class FinishReason : int32_t { none, stop, length, cancelled, context_full, deadline, error };
 enum class EventType : int32_t { token = 1, finished = 2 };
 
+// The token that ends a generation (end-of-generation, stop id) was computed and sampled: it is an event without text and
+// counts as generated.
 struct Event {
     EventType type{};
     std::string_view text;         // borrowed until the callback returns or the next pull
@@ -37,8 +40,9 @@ struct RequestOptions {
     SamplerOptions sampler;
     std::vector<std::string> stop_strings;
     std::vector<int32_t> stop_ids;
-    bool ignore_eos = false;
-    uint64_t deadline_ns = 0;
+    bool ignore_eos = false;                      // end-of-generation tokens are tokens like others; stop_ids still stop
+    uint64_t deadline_ns = 0;                     // looked at between steps; 0: none
+    std::optional<uint64_t> submitted_ns;         // entry of the call, where that was before Engine::submit; empty: now
     std::function<bool(const Event&)> on_event;   // false cancels; empty: events are pulled
     std::function<void()> on_release;             // once, after the last callback
 };
@@ -57,6 +61,8 @@ public:
     // Pull: timed_out; invalid_state after the finished event, with a callback set, or inside a callback.
     Result<Event> next(uint64_t timeout_ns);
     Status wait(uint64_t timeout_ns);
+    // Pulls to the end and gives each event to on_event on this thread; after a false only the finished event follows.
+    Status pump(const std::function<bool(const Event&)>& on_event);
     void cancel();
     Status status() const;                        // ok while it runs
     FinishReason finish_reason() const;
@@ -66,6 +72,8 @@ public:
     std::string_view backend_name() const;
 
 private:
+    friend class Engine;
+    void forget() { state_.reset(); }             // it was never queued: nothing to cancel or release
     std::shared_ptr<RequestState> state_;
 };
 

@@ -1,12 +1,13 @@
 // Events pushed or queued, and who may wait for them.
 #include "engine/request_state.h"
 
+#include <chrono>
+#include <exception>
+#include <new>
+
 #include <fmt/format.h>
 
-#include <chrono>
-
 namespace takt {
-
 namespace {
 
 constexpr size_t kTextBytesPerToken = 16;   // sized at submit; most tokens are shorter, and few texts longer on average
@@ -22,22 +23,21 @@ bool wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& 
     return changed.wait_for(lock, std::chrono::nanoseconds(timeout_ns), ready);
 }
 
-Status inside_callback(std::string_view call) {
-    return Status(StatusCode::invalid_state, fmt::format("{} waits, and inside a callback nothing may wait.", call));
+Status inside_callback(std::string_view what) {
+    return Status(StatusCode::invalid_state, fmt::format("{} waits, which is not possible inside a callback of the same engine.", what));
 }
 
 }  // namespace
 
 RequestState::RequestState(RequestOptions options, Shared shared, uint64_t submitted_ns, uint32_t max_events)
-    : options_(std::move(options)), shared_(std::move(shared)) {
+    : options_(std::move(options)), shared_(std::move(shared)), pushes_(static_cast<bool>(options_.on_event)) {
     timeline_.submitted_ns = submitted_ns;
     timeline_.prompt_tokens = options_.prompt_ids.size();
     timeline_.steps.reserve(max_events);
-    if (!pushes()) {
-        events_.reserve(size_t{max_events} + 1);
-        text_.reserve(max_events * kTextBytesPerToken);
-        pulled_text_.reserve(256);
-    }
+    if (pushes()) return;
+    events_.reserve(size_t{max_events} + 1);
+    text_.reserve(max_events * kTextBytesPerToken);
+    pulled_text_.reserve(256);
 }
 
 Event RequestState::make_event(EventType type, uint32_t step_rows) const {
@@ -51,26 +51,44 @@ Event RequestState::make_event(EventType type, uint32_t step_rows) const {
 }
 
 void RequestState::store(const Event& event, std::string_view text) {
-    events_.push_back({event, text_.size(), text.size()});
+    const size_t begin = text_.size();
     text_ += text;
+    events_.push_back({event, begin, text.size()});
 }
 
-void RequestState::deliver(Event event, std::string_view text) {
-    event.text = text;
+// Nothing is locked meanwhile: the callback may cancel, submit and ask for times.
+bool RequestState::deliver(const OnEvent& on_event, Event event) {
     event.delivered_ns = shared_.clock->now_ns();
     const CallbackThreads::Scope scope(*shared_.callbacks);
-    bool go_on = false;
+    std::string thrown;
     try {
-        go_on = options_.on_event(event);
+        const bool go_on = on_event(event);
+        if (!go_on) cancelled_ = true;
+        return go_on;
+    } catch (const std::exception& error) {
+        thrown = error.what();
     } catch (...) {
-        go_on = false;   // a callback that throws wants no more
+        thrown = "something that is no std::exception";
     }
-    if (!go_on) cancelled_ = true;
+    const std::lock_guard lock(mutex_);
+    callback_failure_ = Status(StatusCode::internal, fmt::format("The event callback threw: {}.", thrown));
+    cancelled_ = true;
+    return false;
+}
+
+Status RequestState::callback_failure() const {
+    const std::lock_guard lock(mutex_);
+    return callback_failure_;
 }
 
 void RequestState::stamp_scheduled(uint64_t now_ns) {
     const std::lock_guard lock(mutex_);
     if (!timeline_.scheduled_ns) timeline_.scheduled_ns = now_ns;
+}
+
+void RequestState::count_computed(uint32_t n_prompt_tokens) {
+    const std::lock_guard lock(mutex_);
+    timeline_.computed_tokens += n_prompt_tokens;
 }
 
 void RequestState::push_token(int32_t id, std::string_view text, const StepStamp& step, uint32_t step_rows) {
@@ -86,14 +104,15 @@ void RequestState::push_token(int32_t id, std::string_view text, const StepStamp
         event.compute_ns = step.compute_ns;
         if (!pushes()) store(event, text);
     }
+    event.text = text;
     if (pushes()) {
-        deliver(event, text);
+        deliver(options_.on_event, event);
     } else {
         changed_.notify_all();
     }
 }
 
-void RequestState::finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns, uint32_t step_rows) {
+void RequestState::finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns, uint32_t step_rows) noexcept {
     Event event;
     {
         const std::lock_guard lock(mutex_);
@@ -107,43 +126,87 @@ void RequestState::finish(FinishReason reason, Status status, std::string_view r
         event.message = status_.message();
         event.ready_ns = now_ns;
         if (!timeline_.steps.empty()) event.computed_ns = timeline_.steps.back().computed_ns;
-        if (!pushes()) store(event, rest);
+        if (!pushes()) {
+            try {
+                store(event, rest);
+            } catch (const std::bad_alloc&) {
+                events_.push_back({event, 0, 0});   // its place was reserved; the held-back text is lost
+            }
+        }
     }
-    if (pushes()) deliver(event, rest);
+    event.text = rest;
+    if (pushes()) {
+        try {
+            deliver(options_.on_event, event);
+        } catch (const std::bad_alloc&) {
+            cancelled_ = true;   // too late to matter
+        }
+    }
     end_of_callbacks();
 }
 
-void RequestState::end_of_callbacks() {
-    bool release = false;
+void RequestState::end_of_callbacks() noexcept {
+    bool releases = false;
     {
         const std::lock_guard lock(mutex_);
         done_ = true;
-        release = abandoned_ && !released_;
-        released_ = released_ || release;
+        releases = abandoned_;
     }
     changed_.notify_all();
-    if (release && options_.on_release) options_.on_release();
+    if (releases) release();
+}
+
+// What the callbacks hold goes with them.
+void RequestState::release() noexcept {
+    try {
+        if (options_.on_release) options_.on_release();
+        options_.on_event = nullptr;
+        options_.on_release = nullptr;
+    } catch (...) {
+        options_.on_release = nullptr;   // it was told; what it throws is its own affair
+    }
 }
 
 Result<Event> RequestState::next(uint64_t timeout_ns) {
-    if (shared_.callbacks->contains_this_thread()) return inside_callback("takt_request_next");
+    if (shared_.callbacks->contains_this_thread()) return inside_callback("Pulling an event");
     if (pushes()) return Status(StatusCode::invalid_state, "The request has a callback, so its events can't be pulled.");
+    return pull(timeout_ns);
+}
+
+Result<Event> RequestState::pull(uint64_t timeout_ns) {
     std::unique_lock lock(mutex_);
     const auto ready = [&] { return n_pulled_ < events_.size() || done_; };
     if (!wait_until(changed_, lock, timeout_ns, ready)) {
         return Status(StatusCode::timed_out, fmt::format("No event came within {} ns.", timeout_ns));
     }
     if (n_pulled_ == events_.size()) return Status(StatusCode::invalid_state, "The request's finished event was given already.");
-    const StoredEvent& stored = events_[n_pulled_++];
+    const StoredEvent& stored = events_[n_pulled_];
     pulled_text_.assign(text_, stored.text_begin, stored.text_bytes);
+    ++n_pulled_;
     Event event = stored.event;
     event.text = pulled_text_;
     event.delivered_ns = shared_.clock->now_ns();
     return event;
 }
 
+Status RequestState::pump(const OnEvent& on_event) {
+    if (shared_.callbacks->contains_this_thread()) return inside_callback("Running a request to its end");
+    if (pushes()) return Status(StatusCode::invalid_state, "The request has a callback, so its events can't be pulled.");
+    bool go_on = true;
+    while (true) {
+        const Result<Event> event = pull(UINT64_MAX);
+        if (!event.ok()) return event.status();
+        const bool is_last = event->type == EventType::finished;
+        if (on_event && (is_last || go_on)) {
+            go_on = deliver(on_event, *event);
+            if (!go_on) cancel();
+        }
+        if (is_last) return wait(UINT64_MAX);
+    }
+}
+
 Status RequestState::wait(uint64_t timeout_ns) {
-    if (shared_.callbacks->contains_this_thread()) return inside_callback("takt_request_wait");
+    if (shared_.callbacks->contains_this_thread()) return inside_callback("Waiting for a request");
     std::unique_lock lock(mutex_);
     if (wait_until(changed_, lock, timeout_ns, [&] { return done_; })) return Status();
     return Status(StatusCode::timed_out, fmt::format("The request did not end within {} ns.", timeout_ns));
@@ -151,22 +214,22 @@ Status RequestState::wait(uint64_t timeout_ns) {
 
 void RequestState::cancel() {
     cancelled_ = true;
+    shared_.signal->cancelled = true;
     shared_.signal->notify();
 }
 
 void RequestState::abandon() {
     cancel();
+    const bool inside = shared_.callbacks->contains_this_thread();
     {
         std::unique_lock lock(mutex_);
-        if (!done_ && shared_.callbacks->contains_this_thread()) {
+        if (!done_ && inside) {
             abandoned_ = true;   // end_of_callbacks() releases
             return;
         }
         changed_.wait(lock, [&] { return done_; });
-        if (released_) return;
-        released_ = true;
     }
-    if (options_.on_release) options_.on_release();
+    release();
 }
 
 Status RequestState::status() const {

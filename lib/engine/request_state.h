@@ -18,7 +18,8 @@ namespace takt {
 struct WorkerSignal {
     std::mutex mutex;
     std::condition_variable changed;
-    uint64_t version = 0;   // guarded by mutex
+    uint64_t version = 0;                 // guarded by mutex
+    std::atomic<bool> cancelled{false};   // some request was: those that wait must be looked at
     void notify() {
         {
             const std::lock_guard lock(mutex);
@@ -36,12 +37,14 @@ public:
         std::shared_ptr<WorkerSignal> signal;
         std::string backend;
     };
+    using OnEvent = std::function<bool(const Event&)>;
     // max_events: tokens that can come at most; memory for them is taken here.
     RequestState(RequestOptions options, Shared shared, uint64_t submitted_ns, uint32_t max_events);
 
     // --- the handle's side ---
     Result<Event> next(uint64_t timeout_ns);
     Status wait(uint64_t timeout_ns);
+    Status pump(const OnEvent& on_event);
     void cancel();
     // Cancels; waits for the last callback unless called inside one, then runs on_release once.
     void abandon();
@@ -52,12 +55,15 @@ public:
     const RequestOptions& options() const { return options_; }
     std::string_view backend_name() const { return shared_.backend; }
 
-    // --- the worker's side; also the only writer of the timeline ---
+    // --- the worker's side, the only writer of the timeline ---
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+    // What a callback threw, or ok.
+    Status callback_failure() const;
     void stamp_scheduled(uint64_t now_ns);
+    void count_computed(uint32_t n_prompt_tokens);
     // Queues or delivers. text is copied where it must live on.
     void push_token(int32_t id, std::string_view text, const StepStamp& step, uint32_t step_rows);
-    void finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns, uint32_t step_rows);
+    void finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns, uint32_t step_rows) noexcept;
 
 private:
     struct StoredEvent {
@@ -66,13 +72,16 @@ private:
     };
     Event make_event(EventType type, uint32_t step_rows) const;
     void store(const Event& event, std::string_view text);
-    // Calls on_event; a false answer or an exception cancels.
-    void deliver(Event event, std::string_view text);
-    void end_of_callbacks();
-    bool pushes() const { return static_cast<bool>(options_.on_event); }
+    Result<Event> pull(uint64_t timeout_ns);
+    // False: the callback wants no more.
+    bool deliver(const OnEvent& on_event, Event event);
+    void end_of_callbacks() noexcept;
+    void release() noexcept;
+    bool pushes() const { return pushes_; }
 
     RequestOptions options_;
-    Shared shared_;
+    const Shared shared_;
+    const bool pushes_;             // events go to options_.on_event
     std::atomic<bool> cancelled_{false};
 
     mutable std::mutex mutex_;
@@ -85,9 +94,9 @@ private:
     std::string pulled_text_;       // what the last pulled event borrows
     FinishReason reason_ = FinishReason::none;
     Status status_;
+    Status callback_failure_;
     bool done_ = false;             // the last callback returned
-    bool abandoned_ = false;        // destroyed inside its own callback: the worker releases
-    bool released_ = false;
+    bool abandoned_ = false;        // destroyed inside a callback: the worker releases
 };
 
 }  // namespace takt

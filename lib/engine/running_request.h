@@ -1,7 +1,9 @@
 // A request as the worker holds it: what is computed, what it has sampled, and its pages.
 #pragma once
 
+#include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "engine/request_state.h"
@@ -12,36 +14,49 @@
 namespace takt {
 
 struct RunningRequest {
-    RunningRequest(std::shared_ptr<RequestState> request_state, uint64_t name, uint32_t context_tokens, uint32_t vocab_size,
+    // max_total: prompt and generated tokens together, at most.
+    RunningRequest(std::shared_ptr<RequestState> request_state, uint64_t name, uint32_t max_tokens_in_all, uint32_t vocab_size,
                    std::shared_ptr<const Tokenizer> tokenizer, std::unique_ptr<SequencePages> own_pages)
         : state(std::move(request_state)),
           sequence(name),
           pages(std::move(own_pages)),
           sampler(state->options().sampler, vocab_size),
           text(std::move(tokenizer), state->options().stop_strings),
-          tokens(state->options().prompt_ids),
-          n_prompt(static_cast<uint32_t>(tokens.size())),
+          n_prompt(static_cast<uint32_t>(state->options().prompt_ids.size())),
+          max_total(max_tokens_in_all),
           greedy(state->options().sampler.is_plain_greedy()) {
-        // The last token that is generated is never computed, so the context holds one more than its positions.
-        max_total = static_cast<uint32_t>(std::min<uint64_t>(uint64_t{n_prompt} + state->options().max_tokens, context_tokens));
         tokens.reserve(max_total);
+        tokens.assign(state->options().prompt_ids.begin(), state->options().prompt_ids.end());
     }
 
     bool in_prefill() const { return n_computed < n_prompt; }
     uint32_t n_generated() const { return static_cast<uint32_t>(tokens.size()) - n_prompt; }
+
+    // What a step brought; told only after all requests of the step have their token and its stamp.
+    struct Outcome {
+        bool has_token = false;
+        int32_t token = -1;
+        std::string_view text;           // borrowed from `text`
+        StepStamp stamp;
+        FinishReason reason = FinishReason::none;
+        Status status;
+        uint64_t end_ns = 0;
+    };
 
     std::shared_ptr<RequestState> state;
     uint64_t sequence;
     std::unique_ptr<SequencePages> pages;
     SamplerChain sampler;
     TextStream text;
-    std::vector<int32_t> tokens;       // prompt and generated
+    std::vector<int32_t> tokens;       // prompt and generated; sized when made
     uint32_t n_prompt;
     uint32_t n_computed = 0;           // positions whose keys and values are committed
-    uint32_t max_total = 0;            // tokens.size() at which it must end
+    uint32_t max_total;
     bool greedy;                       // the backend's argmax serves
+    bool finished = false;             // its end was told
     uint64_t prefill_compute_ns = 0;
-    uint32_t first_row = 0, n_rows = 0;   // in the step that is being built or was run
+    uint32_t first_row = 0, n_rows = 0;   // in the step that is being built or was run; 0 rows: not in it
+    Outcome outcome;
 };
 
 }  // namespace takt

@@ -1,6 +1,8 @@
 // Makes clock, pool and backends, and finds a backend by name.
 #include "engine/runtime.h"
 
+#include <system_error>
+
 #include <fmt/format.h>
 
 #include "engine/backend_list.h"
@@ -19,7 +21,11 @@ Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options, std::ve
     }
     std::shared_ptr<Runtime> runtime(new Runtime(std::move(options.log)));
     runtime->clock_ = options.clock ? std::move(options.clock) : std::make_shared<SteadyClock>();
-    runtime->pool_ = std::make_unique<ThreadPool>(options.n_threads);
+    try {
+        runtime->pool_ = std::make_unique<ThreadPool>(options.n_threads);
+    } catch (const std::system_error& error) {
+        return Status(StatusCode::out_of_memory, fmt::format("{} threads can't be started: {}.", options.n_threads, error.what()));
+    }
     runtime->backends_ = std::move(backends);
     return runtime;
 }

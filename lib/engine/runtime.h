@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
+#include "engine/turn_mutex.h"
 
 namespace takt {
 
@@ -43,8 +43,8 @@ public:
     const std::vector<BackendEntry>& backends() const { return backends_; }
     // "" is the best that is there. not_found lists those present; an absent one says why.
     Result<Backend*> find_backend(std::string_view name);
-    // The pool runs one step at a time: held by an engine for each step, and by a load while it packs.
-    std::mutex& pool_mutex() { return pool_mutex_; }
+    // The pool runs one step at a time: held by an engine for each step, and by a load while it packs. First come, first served.
+    TurnMutex& pool_mutex() { return pool_mutex_; }
 
 private:
     explicit Runtime(Logger::Sink log) : logger_(std::move(log)) {}
@@ -53,7 +53,7 @@ private:
     std::unique_ptr<ThreadPool> pool_;
     WeightStore weight_store_;
     std::vector<BackendEntry> backends_;
-    std::mutex pool_mutex_;
+    TurnMutex pool_mutex_;
 };
 
 }  // namespace takt

@@ -44,26 +44,32 @@ void StepBuilder::add_rows(RunningRequest& request, uint32_t n_rows) {
 
 void StepBuilder::build(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t chunk_tokens) {
     clear();
+    bool prefills = false;
     for (const auto& request : running) {
         request->n_rows = 0;
+        request->outcome = {};
+        prefills = prefills || request->in_prefill();
         if (!request->in_prefill()) add_rows(*request, 1);
     }
-    uint32_t budget = chunk_tokens;
+    if (!prefills) return;
+    // A prompt moves on by a row at least, however many decode; then fewer decode than sequences may run, so it fits.
+    uint32_t budget = std::max(1u, chunk_tokens - std::min(chunk_tokens, n_rows()));
     // Requests stand in the order of their admission, so those that are partly done come before new ones.
     for (const auto& request : running) {
         if (!request->in_prefill() || budget == 0) continue;
-        const uint32_t n_rows = std::min(budget, request->n_prompt - request->n_computed);
-        add_rows(*request, n_rows);
-        budget -= n_rows;
+        const uint32_t rows = std::min(budget, request->n_prompt - request->n_computed);
+        add_rows(*request, rows);
+        budget -= rows;
     }
 }
 
-void StepBuilder::build(Evaluation& evaluation, uint32_t n_rows) {
+void StepBuilder::build(const EvaluationJob& job, uint32_t rows) {
     clear();
-    const std::span<const int32_t> rows = std::span<const int32_t>(evaluation.ids).subspan(evaluation.n_computed, n_rows);
-    add(evaluation.sequence, *evaluation.pages, rows, evaluation.n_computed, OutputWanted::none);
-    for (uint32_t i = 0; i < n_rows; ++i) {
-        if (evaluation.n_computed + i >= evaluation.first_position) wanted_[i] = OutputWanted::logits;
+    const Evaluation& evaluation = *job.evaluation;
+    const std::span<const int32_t> ids = std::span<const int32_t>(evaluation.plan().ids).subspan(evaluation.n_computed(), rows);
+    add(evaluation.plan().sequence, *job.pages, ids, evaluation.n_computed(), OutputWanted::none);
+    for (uint32_t i = 0; i < rows; ++i) {
+        if (evaluation.n_computed() + i >= evaluation.plan().first_position) wanted_[i] = OutputWanted::logits;
     }
 }
 

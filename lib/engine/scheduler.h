@@ -16,9 +16,9 @@ class StepBuilder {
 public:
     StepBuilder(uint32_t max_rows, uint32_t max_sequences);
 
-    // Sets first_row and n_rows of every request (0 rows: not in this step).
+    // Sets first_row and n_rows of every request and clears its outcome. At most max(chunk_tokens, sequences) rows.
     void build(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t chunk_tokens);
-    void build(Evaluation& evaluation, uint32_t n_rows);
+    void build(const EvaluationJob& job, uint32_t rows);
     bool empty() const { return tokens_.empty(); }
     uint32_t n_rows() const { return static_cast<uint32_t>(tokens_.size()); }
     StepBatch batch() const { return {tokens_, wanted_, sequences_}; }

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 namespace takt {
-
 namespace {
 
 uint32_t pages_for(uint64_t n_tokens, uint32_t page_tokens) {
@@ -20,51 +19,53 @@ uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t p
     return std::min(all, pages_for(uint64_t{group.window} + max_rows, page_tokens) + 1);
 }
 
-bool SequencePages::reserve(uint64_t n_tokens, uint32_t max_rows) {
-    release();
-    for (size_t g = 0; g < groups_.size(); ++g) {
-        const uint32_t need = worst_case_pages(groups_[g], n_tokens, page_tokens_, max_rows);
-        if (!(*pools_)[g].reserve(need)) {
-            release();
-            return false;
-        }
-        reserved_.push_back(need);
+SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<PagePool>& pools, uint32_t page_tokens,
+                             uint64_t n_tokens, uint32_t max_rows)
+    : pools_(pools), page_tokens_(page_tokens) {
+    for (const StateGroup& group : groups) {
+        Table& table = tables_.emplace_back();
+        table.window = group.window;
+        table.worst_case = worst_case_pages(group, n_tokens, page_tokens, max_rows);
+        table.pages.assign(pages_for(n_tokens, page_tokens), kNoPage);
     }
-    const uint32_t table_length = pages_for(n_tokens, page_tokens_);
-    tables_.assign(groups_.size(), std::vector<uint32_t>(table_length, kNoPage));
-    first_held_.assign(groups_.size(), 0);
-    n_covered_.assign(groups_.size(), 0);
-    views_.assign(tables_.begin(), tables_.end());
+    for (const Table& table : tables_) views_.push_back(table.pages);
+}
+
+bool SequencePages::reserve() {
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        if (pools_[g].reserve(tables_[g].worst_case)) continue;
+        while (g-- > 0) pools_[g].unreserve(tables_[g].worst_case);
+        return false;
+    }
+    reserved_ = true;
     return true;
 }
 
 void SequencePages::cover(uint32_t first_row_position, uint32_t n_positions) {
-    for (size_t g = 0; g < groups_.size(); ++g) {
-        std::vector<uint32_t>& table = tables_[g];
-        if (const uint32_t window = groups_[g].window; window != 0) {
-            const uint32_t oldest = first_row_position + 1 > window ? first_row_position + 1 - window : 0;
-            for (; first_held_[g] < oldest / page_tokens_; ++first_held_[g]) {
-                uint32_t& page = table[first_held_[g]];
-                if (page != kNoPage) (*pools_)[g].give_back(page);
-                page = kNoPage;
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        Table& table = tables_[g];
+        if (table.window != 0 && first_row_position >= table.window) {
+            const uint32_t oldest = first_row_position - table.window + 1;
+            for (; table.first_held < oldest / page_tokens_; ++table.first_held) {
+                pools_[g].give_back(table.pages[table.first_held]);
+                table.pages[table.first_held] = kNoPage;
             }
         }
-        for (; n_covered_[g] < pages_for(n_positions, page_tokens_); ++n_covered_[g]) table[n_covered_[g]] = (*pools_)[g].take();
+        for (; table.n_covered < pages_for(n_positions, page_tokens_); ++table.n_covered)
+            table.pages[table.n_covered] = pools_[g].take();
     }
 }
 
 void SequencePages::release() {
-    for (size_t g = 0; g < reserved_.size(); ++g) {
-        if (g < tables_.size()) {
-            for (const uint32_t page : tables_[g]) {
-                if (page != kNoPage) (*pools_)[g].give_back(page);
-            }
+    if (!reserved_) return;
+    reserved_ = false;
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        for (uint32_t& page : tables_[g].pages) {
+            if (page != kNoPage) pools_[g].give_back(page);
+            page = kNoPage;
         }
-        (*pools_)[g].unreserve(reserved_[g]);
+        pools_[g].unreserve(tables_[g].worst_case);
     }
-    reserved_.clear();
-    tables_.clear();
-    views_.clear();
 }
 
 }  // namespace takt

@@ -16,25 +16,30 @@ uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t p
 
 class SequencePages {
 public:
-    SequencePages(std::span<const StateGroup> groups, std::vector<PagePool>& pools, uint32_t page_tokens)
-        : groups_(groups), pools_(&pools), page_tokens_(page_tokens) {}
+    // Sizes the tables, so that nothing is allocated later. groups and pools outlive this.
+    SequencePages(std::span<const StateGroup> groups, std::vector<PagePool>& pools, uint32_t page_tokens, uint64_t n_tokens,
+                  uint32_t max_rows);
     ~SequencePages() { release(); }
     SequencePages(const SequencePages&) = delete;
     SequencePages& operator=(const SequencePages&) = delete;
 
-    // All groups or none. Sizes the tables, so that nothing is allocated later.
-    bool reserve(uint64_t n_tokens, uint32_t max_rows);
+    // From here on one thread, that of the pools.
+    bool reserve();   // the worst case of all groups, or nothing
     // Makes positions [0, n_positions) reachable, of a window group those that rows from first_row_position on can see.
     void cover(uint32_t first_row_position, uint32_t n_positions);
     std::span<const BlockTable> tables() const { return views_; }
     void release();
 
 private:
-    std::span<const StateGroup> groups_;
-    std::vector<PagePool>* pools_;
+    struct Table {
+        uint32_t window = 0, worst_case = 0;
+        uint32_t first_held = 0, n_covered = 0;   // entries
+        std::vector<uint32_t> pages;              // kNoPage where nothing is held
+    };
+    std::vector<PagePool>& pools_;
     uint32_t page_tokens_;
-    std::vector<std::vector<uint32_t>> tables_;   // kNoPage where nothing is held
-    std::vector<uint32_t> reserved_, first_held_, n_covered_;
+    bool reserved_ = false;
+    std::vector<Table> tables_;
     std::vector<BlockTable> views_;
 };
 

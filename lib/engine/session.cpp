@@ -2,28 +2,63 @@
 #include "engine/session.h"
 
 #include <mutex>
+#include <utility>
+
 #include <nlohmann/json.hpp>
 
 #include "engine/chat_prompt.h"
 
 namespace takt {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// What isn't UTF-8 becomes U+FFFD: JSON holds text only.
+std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+
+}  // namespace
 
 struct Session::Impl {
     std::shared_ptr<Engine> engine;
     std::string system;
-    nlohmann::ordered_json messages;
-    std::mutex mutex;                   // guards cancel_requested and cancel_running
-    bool running = false, cancel_requested = false;
+    Json messages;
+    std::mutex mutex;                    // guards the rest
+    bool in_turn = false, cancel_requested = false;
+    Request* request = nullptr;          // the turn's, while it runs
 
-    void start_over() {
-        messages = nlohmann::ordered_json::array();
-        if (!system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
-    }
-    bool cancelled() {
-        const std::lock_guard lock(mutex);
-        return cancel_requested;
+    void start_over();
+    bool begin_turn();
+    void watch(Request* running);
+};
+
+// From send() to its return, on every path.
+struct Session::Turn {
+    Impl& impl;
+    ~Turn() {
+        const std::lock_guard lock(impl.mutex);
+        impl.in_turn = false;
     }
 };
+
+void Session::Impl::start_over() {
+    messages = Json::array();
+    if (!system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
+}
+
+bool Session::Impl::begin_turn() {
+    const std::lock_guard lock(mutex);
+    if (in_turn) return false;
+    in_turn = true;
+    cancel_requested = false;
+    return true;
+}
+
+// nullptr: it has ended. A cancel that came before the request was there reaches it here.
+void Session::Impl::watch(Request* running) {
+    const std::lock_guard lock(mutex);
+    request = running;
+    if (request && cancel_requested) request->cancel();
+}
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 Session::~Session() = default;
@@ -39,39 +74,35 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Engine> engine,
 }
 
 Result<std::unique_ptr<Request>> Session::send(std::string_view text, RequestOptions options) {
-    {
-        const std::lock_guard lock(impl_->mutex);
-        if (impl_->running) return Status(StatusCode::invalid_state, "The session is in the middle of another turn.");
-        impl_->running = true;
-        impl_->cancel_requested = false;
+    if (impl_->engine->inside_callback()) {
+        return Status(StatusCode::invalid_state, "send() waits, which is not possible inside a callback of the same engine.");
     }
-    struct Running {
-        Impl& impl;
-        ~Running() {
-            const std::lock_guard lock(impl.mutex);
-            impl.running = false;
-        }
-    } const running{*impl_};
-
-    nlohmann::ordered_json chat;
-    chat["messages"] = impl_->messages;
+    if (!impl_->begin_turn()) return Status(StatusCode::invalid_state, "The session is in the middle of another turn.");
+    const Turn turn{*impl_};
+    const Model& model = impl_->engine->model();
+    if (!options.submitted_ns) options.submitted_ns = impl_->engine->runtime().clock().now_ns();
+    Json chat = {{"messages", impl_->messages}};
     chat["messages"].push_back({{"role", "user"}, {"content", std::string(text)}});
-    auto prompt = render_chat(impl_->engine->model(), chat.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace), true);
+    const Result<std::string> prompt = render_chat(model, to_text(chat), true);
     if (!prompt.ok()) return prompt.status();
-    auto ids = encode_rendered(impl_->engine->model(), *prompt);
+    Result<std::vector<int32_t>> ids = encode_rendered(model, *prompt);
     if (!ids.ok()) return ids.status();
     options.prompt_ids = std::move(*ids);
+    const std::function<bool(const Event&)> on_event = std::move(options.on_event);
+    options.on_event = nullptr;
 
+    Result<std::unique_ptr<Request>> request = impl_->engine->submit(std::move(options));
+    if (!request.ok()) return request;
+    impl_->watch(request->get());
     std::string answer;
     bool has_token = false;
-    options.on_event = [&, inner = std::move(options.on_event)](const Event& event) {
+    const Status ran = (*request)->pump([&](const Event& event) {
         has_token = has_token || event.type == EventType::token;
         answer += event.text;
-        const bool go_on = !inner || inner(event);
-        return go_on && !impl_->cancelled();
-    };
-    auto request = impl_->engine->generate(std::move(options));
-    if (!request.ok()) return request;
+        return !on_event || on_event(event);
+    });
+    impl_->watch(nullptr);
+    TAKT_RETURN_IF_ERROR(ran);
     if ((*request)->status().ok() && has_token) {
         impl_->messages = std::move(chat["messages"]);
         impl_->messages.push_back({{"role", "assistant"}, {"content", std::move(answer)}});
@@ -81,7 +112,8 @@ Result<std::unique_ptr<Request>> Session::send(std::string_view text, RequestOpt
 
 void Session::cancel() {
     const std::lock_guard lock(impl_->mutex);
-    impl_->cancel_requested = true;
+    if (impl_->in_turn) impl_->cancel_requested = true;
+    if (impl_->request) impl_->request->cancel();
 }
 
 void Session::reset() { impl_->start_over(); }

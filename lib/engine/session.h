@@ -21,6 +21,7 @@ public:
 
 private:
     struct Impl;
+    struct Turn;
     explicit Session(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

@@ -4,11 +4,18 @@
 #include <algorithm>
 
 namespace takt {
+namespace {
+
+constexpr size_t kUsualBytes = 256;   // of one token's text; longer ones grow the buffers once
+
+}  // namespace
 
 TextStream::TextStream(std::shared_ptr<const Tokenizer> tokenizer, std::vector<std::string> stop_strings)
     : detokenizer_(std::move(tokenizer), /*keep_special=*/false, /*continues_text=*/true), stop_strings_(std::move(stop_strings)) {
-    held_.reserve(256);
-    out_.reserve(256);
+    size_t longest = 0;
+    for (const std::string& stop : stop_strings_) longest = std::max(longest, stop.size());
+    held_.reserve(longest + kUsualBytes);
+    out_.reserve(longest + kUsualBytes);
 }
 
 // Bytes at the end of held_ that are the beginning of some stop string.
@@ -22,6 +29,7 @@ size_t TextStream::held_bytes() const {
     return longest;
 }
 
+// The stop string that begins first ends the text; of what was held before, nothing can be one.
 std::string_view TextStream::release(std::string_view fresh) {
     held_ += fresh;
     size_t end = std::string::npos;
@@ -41,8 +49,8 @@ std::string_view TextStream::append(int32_t id) {
 
 std::string_view TextStream::flush() {
     if (stopped_) return {};
-    out_.assign(release(detokenizer_.flush(/*valid_only=*/true)));
-    if (!stopped_) out_ += held_;
+    release(detokenizer_.flush(/*valid_only=*/true));
+    out_ += held_;
     held_.clear();
     return out_;
 }

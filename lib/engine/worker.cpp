@@ -1,20 +1,28 @@
-// One loop: take what came, end what is over, admit, step.
+// Who is told what, when and in which order: one round is one step of everything that runs.
 #include "engine/worker.h"
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <new>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/os.h"
 
 namespace takt {
-
 namespace {
 
-// A request whose end was told: the handle keeps its state alive, the worker forgets it.
-bool is_finished(const std::unique_ptr<RunningRequest>& request) {
-    return request == nullptr || request->state->finish_reason() != FinishReason::none;
+constexpr std::chrono::milliseconds kDeadlinePoll{2};   // only while requests with deadlines wait for pages that nothing frees
+
+// Where memory for the sentence is lacking, the code has to do.
+Status make_status(StatusCode code, const char* sentence) noexcept {
+    try {
+        return Status(code, sentence);
+    } catch (...) {
+        return Status(code, {});
+    }
 }
 
 }  // namespace
@@ -27,249 +35,287 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
       pools_(std::move(pools)),
       limits_(limits),
       signal_(std::move(signal)),
-      step_(limits.chunk_tokens + limits.max_sequences, limits.max_sequences),
-      sampler_scratch_(model_->program()->vocab_size) {
+      step_(limits.max_rows, limits.max_sequences),
+      chooser_(runtime_->clock(), model_->tokenizer(), model_->program()->vocab_size) {
     running_.reserve(limits_.max_sequences);
-    thread_ = os::start_quiet_thread("takt-engine", [this] { loop(); });
+    evaluations_.reserve(limits_.max_sequences);
 }
 
-Worker::~Worker() {
+void Worker::start(const std::shared_ptr<Worker>& worker) {
+    worker->thread_ = os::start_quiet_thread("takt-engine", [worker] { worker->loop(); });
+}
+
+void Worker::stop() {
     {
         const std::lock_guard lock(signal_->mutex);
         stopping_ = true;
     }
     signal_->notify();
-    thread_.join();
+    if (thread_.get_id() == std::this_thread::get_id()) {
+        thread_.detach();
+    } else {
+        thread_.join();
+    }
 }
 
-Status Worker::submit(std::unique_ptr<RunningRequest> request) {
+Status Worker::enqueue(Waiting waiting, bool limited) {
+    std::list<Waiting> node;
+    node.push_back(std::move(waiting));
     {
         const std::lock_guard lock(signal_->mutex);
         if (stopping_) return Status(StatusCode::invalid_state, "The engine is being destroyed.");
-        if (n_waiting_ >= limits_.max_waiting) {
-            return Status(StatusCode::queue_full, fmt::format("{} requests are waiting, max_waiting is {}.", n_waiting_, limits_.max_waiting));
+        const uint64_t most = uint64_t{limits_.max_sequences} + limits_.max_waiting;
+        if (limited && n_live_ >= most) {
+            return Status(StatusCode::queue_full, fmt::format("The engine holds {} requests: {} may run (max_sequences) and {} wait (max_waiting).",
+                                                              n_live_.load(), limits_.max_sequences, limits_.max_waiting));
         }
-        incoming_.push_back(std::move(request));
-        ++n_waiting_;
+        if (limited) ++n_live_;
+        incoming_.splice(incoming_.end(), node);
     }
     signal_->notify();
-    return Status();
+    return {};
 }
 
-void Worker::submit(std::shared_ptr<Evaluation> evaluation) {
-    {
-        const std::lock_guard lock(signal_->mutex);
-        incoming_evaluations_.push_back(std::move(evaluation));
-    }
-    signal_->notify();
-}
+Status Worker::submit(std::unique_ptr<RunningRequest> request) { return enqueue({std::move(request), {}}, true); }
+
+Status Worker::submit(EvaluationJob job) { return enqueue({nullptr, std::move(job)}, false); }
 
 void Worker::loop() {
     while (wait_for_work()) {
         try {
-            take_incoming();
-            const uint64_t now_ns = runtime_->clock().now_ns();
-            end_cancelled(waiting_, now_ns);
-            end_cancelled(running_, now_ns);
-            admit();
-            run_evaluations();
-            run_requests();
+            round();
         } catch (const std::bad_alloc&) {
-            fail_all(Status(StatusCode::out_of_memory, "Memory ran out while a step was computed."));
-        } catch (const std::exception& error) {
-            fail_all(Status(StatusCode::internal, fmt::format("A step failed: {}", error.what())));
+            fail_all(StatusCode::out_of_memory, "Memory ran out during a step.");
+        } catch (...) {
+            fail_all(StatusCode::internal, "A step of the engine threw an exception.");
         }
     }
-    take_incoming();
-    for (auto& request : waiting_) finish(*request, FinishReason::cancelled);
-    for (auto& request : running_) finish(*request, FinishReason::cancelled);
-    for (auto& evaluation : evaluations_) evaluation->fail(Status(StatusCode::cancelled, "The engine was destroyed."));
-    waiting_.clear();
-    running_.clear();
+    shut_down();
 }
 
-// False when the engine ends. Returns at once while something runs.
+// False when the engine ends. Returns at once while there is something to compute.
 bool Worker::wait_for_work() {
     std::unique_lock lock(signal_->mutex);
     const auto changed = [&] { return stopping_ || signal_->version != seen_version_; };
-    if (running_.empty()) {
-        if (waiting_.empty()) {
+    const bool idle = running_.empty() && !(pages_came_free_ && !waiting_.empty());
+    if (idle && !changed()) {
+        if (waiting_.empty() || next_deadline_ns_ == UINT64_MAX) {
             signal_->changed.wait(lock, changed);
         } else {
-            // Only an evaluation can hold the pages they wait for; deadlines are looked at meanwhile.
-            signal_->changed.wait_for(lock, std::chrono::milliseconds(2), changed);
+            signal_->changed.wait_for(lock, kDeadlinePoll, changed);
         }
     }
     seen_version_ = signal_->version;
     return !stopping_;
 }
 
+void Worker::round() {
+    take_incoming();
+    end_what_is_over();
+    if (running_.empty() && evaluations_.empty() && waiting_.empty()) return;
+    admit();
+    step_evaluations();
+    step_requests();
+}
+
 void Worker::take_incoming() {
-    const std::lock_guard lock(signal_->mutex);
-    for (auto& request : incoming_) waiting_.push_back(std::move(request));
-    incoming_.clear();
-    for (auto& evaluation : incoming_evaluations_) evaluations_.push_back(std::move(evaluation));
-    incoming_evaluations_.clear();
-    n_waiting_ = waiting_.size();
+    std::list<Waiting>::iterator it;
+    {
+        const std::lock_guard lock(signal_->mutex);
+        if (incoming_.empty()) return;
+        it = incoming_.begin();
+        waiting_.splice(waiting_.end(), incoming_);
+    }
+    const uint64_t now_ns = runtime_->clock().now_ns();
+    while (it != waiting_.end()) it = drop_if_over(*it, now_ns) ? waiting_.erase(it) : std::next(it);
 }
 
 bool Worker::end_if_over(RunningRequest& request, uint64_t now_ns) {
+    if (request.finished) return true;
     const RequestOptions& options = request.state->options();
     if (request.state->cancelled()) {
-        finish(request, FinishReason::cancelled);
-    } else if (options.deadline_ns != 0 && now_ns >= options.deadline_ns) {
-        finish(request, FinishReason::deadline);
+        Status failure = request.state->callback_failure();
+        const FinishReason reason = failure.ok() ? FinishReason::cancelled : FinishReason::error;
+        finish(request, reason, std::move(failure), now_ns);
     } else if (options.max_tokens == 0) {
-        finish(request, FinishReason::length);
-    } else {
-        return false;
+        finish(request, FinishReason::length, {}, now_ns);
+    } else if (options.deadline_ns != 0 && now_ns >= options.deadline_ns) {
+        finish(request, FinishReason::deadline, {}, now_ns);
     }
-    return true;
+    return request.finished;
 }
 
-void Worker::end_cancelled(std::deque<Running>& requests, uint64_t now_ns) {
-    std::erase_if(requests, [&](const Running& request) { return end_if_over(*request, now_ns); });
+// Also keeps the nearest deadline of those that stay.
+bool Worker::drop_if_over(Waiting& waiting, uint64_t now_ns) {
+    if (!waiting.request) return waiting.job.evaluation->is_over();
+    if (end_if_over(*waiting.request, now_ns)) return true;
+    if (const uint64_t deadline = waiting.request->state->options().deadline_ns; deadline != 0)
+        next_deadline_ns_ = std::min(next_deadline_ns_, deadline);
+    return false;
 }
 
-void Worker::end_cancelled(std::vector<Running>& requests, uint64_t now_ns) {
-    std::erase_if(requests, [&](const Running& request) { return end_if_over(*request, now_ns); });
+// Those that wait may be thousands: they are looked at only if one of them may be over.
+void Worker::end_what_is_over() {
+    const uint64_t now_ns = runtime_->clock().now_ns();
+    for (const Running& request : running_) end_if_over(*request, now_ns);
+    drop_finished();
+    const size_t n_evaluations = evaluations_.size();
+    std::erase_if(evaluations_, [](const EvaluationJob& job) { return job.evaluation->is_over(); });
+    pages_came_free_ = pages_came_free_ || evaluations_.size() < n_evaluations;
+    if (!signal_->cancelled.exchange(false) && now_ns < next_deadline_ns_) return;
+    next_deadline_ns_ = UINT64_MAX;
+    std::erase_if(waiting_, [&](Waiting& waiting) { return drop_if_over(waiting, now_ns); });
 }
 
 // First come, first served: a request that doesn't fit yet holds back those behind it, so that it isn't starved.
 void Worker::admit() {
-    while (!waiting_.empty() && running_.size() < limits_.max_sequences) {
-        RunningRequest& request = *waiting_.front();
-        if (!request.pages->reserve(request.max_total, limits_.chunk_tokens)) break;
-        running_.push_back(std::move(waiting_.front()));
+    pages_came_free_ = false;
+    while (!waiting_.empty() && running_.size() + evaluations_.size() < limits_.max_sequences) {
+        Waiting& first = waiting_.front();
+        SequencePages& pages = first.request ? *first.request->pages : *first.job.pages;
+        if (!pages.reserve()) break;
+        if (first.request) {
+            running_.push_back(std::move(first.request));
+        } else {
+            evaluations_.push_back(std::move(first.job));
+        }
         waiting_.pop_front();
     }
-    const std::lock_guard lock(signal_->mutex);
-    n_waiting_ = waiting_.size() + incoming_.size();
 }
 
-// Engines of a runtime take turns; the turn ends before anyone is called back.
-Result<StepOutput> Worker::run_step() {
-    const std::lock_guard lock(runtime_->pool_mutex());
-    const uint64_t begin_ns = runtime_->clock().now_ns();
-    for (const auto& request : running_) {
-        if (request->n_rows > 0 && request->n_computed == 0) request->state->stamp_scheduled(begin_ns);
-    }
-    return executable_->run(step_.batch());
-}
-
-void Worker::run_evaluations() {
-    std::erase_if(evaluations_, [](const auto& evaluation) { return evaluation->closed.load(); });
-    for (const auto& evaluation : evaluations_) {
-        if (!evaluation->wants_step()) continue;
-        if (!evaluation->admitted) evaluation->admitted = evaluation->pages->reserve(evaluation->ids.size(), limits_.chunk_tokens);
-        if (!evaluation->admitted) {
-            if (running_.empty() && evaluations_.size() == 1) {
-                evaluation->fail(Status(StatusCode::internal, "No pages are free although nothing runs."));
-            }
-            continue;
-        }
-        const uint32_t n_rows = evaluation->next_rows(limits_.chunk_tokens, limits_.max_output_rows);
-        for (const auto& request : running_) request->n_rows = 0;
-        step_.build(*evaluation, n_rows);
-        const auto output = run_step();
-        Status status = output.ok() ? executable_->commit(evaluation->sequence, n_rows) : output.status();
+// Each alone in its step: a caller that asks for chunks of one row gets the kernels of one row.
+void Worker::step_evaluations() {
+    for (const EvaluationJob& job : evaluations_) {
+        Evaluation& evaluation = *job.evaluation;
+        if (!evaluation.wants_step()) continue;
+        const uint32_t n_rows = evaluation.next_rows();
+        step_.build(job, n_rows);
+        const std::lock_guard turn(runtime_->pool_mutex());
+        const Result<StepOutput> output = executable_->run(step_.batch());
+        Status status = output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
         if (status.ok()) {
-            evaluation->give(n_rows, *output);
+            evaluation.give(n_rows, *output);
         } else {
-            evaluation->fail(std::move(status));
+            evaluation.fail(std::move(status));
         }
     }
 }
 
-void Worker::run_requests() {
-    step_.build(running_, limits_.chunk_tokens);
-    if (step_.empty()) return;
-    const auto output = run_step();
-    if (!output.ok()) {
-        for (const auto& request : running_) {
-            if (request->n_rows > 0) finish(*request, FinishReason::error, output.status());
-        }
+void Worker::step_requests() {
+    if (running_.empty()) return;
+    StepOutput output;
+    uint64_t computed_ns = 0;
+    const Status status = run_requests(output, computed_ns);
+    if (status.ok()) {
+        take_outputs(output, computed_ns);
     } else {
-        sample_outputs(*output, runtime_->clock().now_ns());
+        for (const Running& request : running_) {
+            if (request->n_rows == 0) continue;
+            request->outcome.reason = FinishReason::error;
+            request->outcome.status = status;
+            request->outcome.end_ns = computed_ns;
+        }
     }
+    for (const Running& request : running_) tell(*request);
     drop_finished();
 }
 
-void Worker::sample_outputs(const StepOutput& output, uint64_t computed_ns) {
-    size_t output_row = 0;
-    for (const auto& request : running_) {
+// The engine's turn ends before anyone is called back.
+Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
+    const std::lock_guard turn(runtime_->pool_mutex());
+    step_.build(running_, limits_.chunk_tokens);
+    const uint64_t begin_ns = runtime_->clock().now_ns();
+    for (const Running& request : running_) {
+        if (request->n_rows > 0 && request->n_computed == 0) request->state->stamp_scheduled(begin_ns);
+    }
+    const Result<StepOutput> result = executable_->run(step_.batch());
+    computed_ns = runtime_->clock().now_ns();
+    if (!result.ok()) return result.status();
+    output = *result;
+    for (const Running& request : running_) {
         if (request->n_rows == 0) continue;
-        if (Status status = executable_->commit(request->sequence, request->n_rows); !status.ok()) {
-            finish(*request, FinishReason::error, std::move(status));
-            continue;
+        request->outcome.status = executable_->commit(request->sequence, request->n_rows);
+        if (!request->outcome.status.ok()) request->outcome.reason = FinishReason::error;
+        request->outcome.end_ns = computed_ns;
+    }
+    return {};
+}
+
+// All tokens are chosen and stamped before the first callback runs: a slow reader of one request is no other's latency.
+void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
+    for (const Running& request : running_) {
+        if (request->n_rows == 0 || request->outcome.reason != FinishReason::none) continue;
+        if (request->in_prefill()) {
+            request->prefill_compute_ns += output.compute_ns;
+            request->state->count_computed(request->n_rows);
         }
-        if (request->in_prefill()) request->prefill_compute_ns += output.compute_ns;
         request->n_computed += request->n_rows;
         if (request->n_computed < request->tokens.size()) continue;   // more prompt to come
+        if (request->state->cancelled()) continue;                    // nobody wants the token
         // Outputs stand in row order; requests may not.
         const uint32_t row = request->first_row + request->n_rows - 1;
-        output_row = static_cast<size_t>(std::lower_bound(output.rows.begin(), output.rows.end(), row) - output.rows.begin());
-        const auto id = choose(*request, output, output_row);
-        if (!id.ok()) {
-            finish(*request, FinishReason::error, id.status());
-            continue;
-        }
-        StepStamp stamp;
-        stamp.computed_ns = computed_ns;
-        stamp.sampled_ns = runtime_->clock().now_ns();
-        stamp.compute_ns = request->n_generated() == 0 ? request->prefill_compute_ns : output.compute_ns;
-        stamp.n_tokens = 1;
-        accept(*request, *id, stamp);
+        const auto place = std::lower_bound(output.rows.begin(), output.rows.end(), row) - output.rows.begin();
+        chooser_.choose(*request, output, static_cast<size_t>(place), computed_ns);
     }
 }
 
-Result<int32_t> Worker::choose(RunningRequest& request, const StepOutput& output, size_t output_row) {
-    if (request.greedy && !output.argmax.empty()) {
-        const int32_t id = output.argmax[output_row];
-        if (id >= 0) return id;
-        return Status(StatusCode::logits_not_finite, fmt::format("The logits are not finite at generated token {}.", request.n_generated()));
-    }
-    const size_t vocab_size = model_->program()->vocab_size;
-    auto id = request.sampler.sample(output.logits.subspan(output_row * vocab_size, vocab_size), request.tokens, request.tokens.size(),
-                                     sampler_scratch_);
-    if (id.ok()) return id;
-    return Status(id.status().code(), fmt::format("At generated token {}: {}", request.n_generated(), id.status().message()));
-}
-
-// A token was sampled: its text, its event, and whether it was the last.
-void Worker::accept(RunningRequest& request, int32_t id, const StepStamp& stamp) {
-    const RequestOptions& options = request.state->options();
-    const bool ends = std::find(options.stop_ids.begin(), options.stop_ids.end(), id) != options.stop_ids.end() ||
-                      (!options.ignore_eos && model_->tokenizer()->is_end_of_generation(id));
-    request.tokens.push_back(id);
-    const std::string_view text = ends ? std::string_view() : request.text.append(id);
-    request.state->push_token(id, text, stamp, step_.n_rows());
-    if (ends || request.text.stopped()) {
-        finish(request, FinishReason::stop);
+void Worker::tell(RunningRequest& request) {
+    RunningRequest::Outcome& outcome = request.outcome;
+    if (outcome.has_token) request.state->push_token(outcome.token, outcome.text, outcome.stamp, step_.n_rows());
+    if (outcome.reason != FinishReason::none) {
+        finish(request, outcome.reason, std::move(outcome.status), outcome.end_ns);
     } else if (request.state->cancelled()) {
-        finish(request, FinishReason::cancelled);
-    } else if (request.n_generated() == options.max_tokens) {
-        finish(request, FinishReason::length);
-    } else if (request.tokens.size() == request.max_total) {
-        finish(request, FinishReason::context_full);
+        end_if_over(request, runtime_->clock().now_ns());
     }
 }
 
-void Worker::finish(RunningRequest& request, FinishReason reason, Status status) {
+void Worker::finish(RunningRequest& request, FinishReason reason, Status status, uint64_t end_ns) noexcept {
+    request.finished = true;
     request.pages->release();
-    const std::string_view rest = request.text.flush();
-    request.state->finish(reason, std::move(status), rest, runtime_->clock().now_ns(), step_.n_rows());
+    pages_came_free_ = true;
+    --n_live_;   // before its last callback, which may submit the next one
+    std::string_view rest;
+    try {
+        rest = request.text.flush();
+    } catch (...) {
+        rest = {};   // the end must be told, with or without the held-back text
+    }
+    request.state->finish(reason, std::move(status), rest, end_ns, step_.n_rows());
 }
 
-void Worker::drop_finished() { std::erase_if(running_, is_finished); }
+void Worker::drop_finished() {
+    std::erase_if(running_, [](const Running& request) { return request->finished; });
+}
 
-void Worker::fail_all(const Status& status) {
-    for (auto& request : running_) {
-        if (!is_finished(request)) finish(*request, FinishReason::error, status);
+void Worker::fail_all(StatusCode code, const char* sentence) noexcept {
+    const uint64_t now_ns = runtime_->clock().now_ns();
+    for (const Running& request : running_) {
+        if (!request->finished) finish(*request, FinishReason::error, make_status(code, sentence), now_ns);
     }
     running_.clear();
-    for (auto& evaluation : evaluations_) evaluation->fail(status);
+    for (const EvaluationJob& job : evaluations_) job.evaluation->fail(make_status(code, sentence));
     evaluations_.clear();
+}
+
+void Worker::shut_down() noexcept {
+    const uint64_t now_ns = runtime_->clock().now_ns();
+    {
+        const std::lock_guard lock(signal_->mutex);
+        waiting_.splice(waiting_.end(), incoming_);
+    }
+    const auto fail = [](const EvaluationJob& job) { job.evaluation->fail(make_status(StatusCode::cancelled, "The engine was destroyed.")); };
+    for (const Running& request : running_) finish(*request, FinishReason::cancelled, {}, now_ns);
+    for (const EvaluationJob& job : evaluations_) fail(job);
+    for (const Waiting& waiting : waiting_) {
+        if (!waiting.request) {
+            fail(waiting.job);
+        } else if (!waiting.request->finished) {
+            finish(*waiting.request, FinishReason::cancelled, {}, now_ns);
+        }
+    }
+    running_.clear();
+    evaluations_.clear();
+    waiting_.clear();
 }
 
 }  // namespace takt

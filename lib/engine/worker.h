@@ -1,8 +1,8 @@
-// The engine's one thread: admits requests, runs steps, samples, stamps, and ends what must end. It never dies of a request.
+// The engine's one thread: takes what was submitted, ends what is over, admits, steps, samples and tells.
 #pragma once
 
 #include <atomic>
-#include <deque>
+#include <list>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -13,67 +13,79 @@
 #include "engine/running_request.h"
 #include "engine/runtime.h"
 #include "engine/scheduler.h"
+#include "engine/token_chooser.h"
 #include "model/model.h"
-#include "sampler/sampler_chain.h"
 
 namespace takt {
 
 struct WorkerLimits {
-    uint32_t max_sequences = 0, max_waiting = 0, chunk_tokens = 0, max_output_rows = 0;
+    uint32_t max_sequences = 0, max_waiting = 0, chunk_tokens = 0, max_rows = 0;
+};
+
+// Either of them.
+struct Waiting {
+    std::unique_ptr<RunningRequest> request;
+    EvaluationJob job;
 };
 
 class Worker {
 public:
     Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model, std::unique_ptr<Executable> executable,
            std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal);
-    // Cancels everything and waits for the last callback.
-    ~Worker();
+    // Throws what std::thread throws. The thread keeps its worker alive.
+    static void start(const std::shared_ptr<Worker>& worker);
+    // Cancels everything and waits for the last callback; inside one, lets the thread end by itself.
+    void stop();
 
     std::vector<PagePool>& pools() { return pools_; }
     uint64_t next_sequence() { return next_sequence_.fetch_add(1); }
     Status submit(std::unique_ptr<RunningRequest> request);
-    void submit(std::shared_ptr<Evaluation> evaluation);
+    Status submit(EvaluationJob job);
 
 private:
     using Running = std::unique_ptr<RunningRequest>;
+    Status enqueue(Waiting waiting, bool limited);
     void loop();
     bool wait_for_work();
+    void round();
     void take_incoming();
-    void end_cancelled(std::deque<Running>& requests, uint64_t now_ns);
-    void end_cancelled(std::vector<Running>& requests, uint64_t now_ns);
     bool end_if_over(RunningRequest& request, uint64_t now_ns);
+    bool drop_if_over(Waiting& waiting, uint64_t now_ns);
+    void end_what_is_over();
     void admit();
-    Result<StepOutput> run_step();
-    void run_requests();
-    void run_evaluations();
-    void sample_outputs(const StepOutput& output, uint64_t computed_ns);
-    Result<int32_t> choose(RunningRequest& request, const StepOutput& output, size_t output_row);
-    void accept(RunningRequest& request, int32_t id, const StepStamp& stamp);
-    void finish(RunningRequest& request, FinishReason reason, Status status = {});
+    bool evaluation_wants_step() const;
+    void step_evaluations();
+    void step_requests();
+    Status run_requests(StepOutput& output, uint64_t& computed_ns);
+    void take_outputs(const StepOutput& output, uint64_t computed_ns);
+    void tell(RunningRequest& request);
+    void finish(RunningRequest& request, FinishReason reason, Status status, uint64_t end_ns) noexcept;
     void drop_finished();
-    void fail_all(const Status& status);
+    void fail_all(StatusCode code, const char* sentence) noexcept;
+    void shut_down() noexcept;
 
-    std::shared_ptr<Runtime> runtime_;
-    std::shared_ptr<const Model> model_;
+    const std::shared_ptr<Runtime> runtime_;
+    const std::shared_ptr<const Model> model_;
     std::unique_ptr<Executable> executable_;
     std::vector<PagePool> pools_;
-    WorkerLimits limits_;
-    std::shared_ptr<WorkerSignal> signal_;
+    const WorkerLimits limits_;
+    const std::shared_ptr<WorkerSignal> signal_;
     StepBuilder step_;
-    SamplerScratch sampler_scratch_;
+    TokenChooser chooser_;
     std::atomic<uint64_t> next_sequence_{1};
+    std::atomic<uint32_t> n_live_{0};   // requests that wait or run
 
-    // Guarded by signal_->mutex.
-    std::deque<Running> incoming_;
-    std::vector<std::shared_ptr<Evaluation>> incoming_evaluations_;
-    size_t n_waiting_ = 0;          // incoming and waiting together
+    // Guarded by signal_->mutex. Lists, so that the worker takes what came without allocating.
+    std::list<Waiting> incoming_;
     bool stopping_ = false;
 
     // The worker's own.
-    std::deque<Running> waiting_;
+    std::list<Waiting> waiting_;
     std::vector<Running> running_;
-    std::vector<std::shared_ptr<Evaluation>> evaluations_;
+    std::vector<EvaluationJob> evaluations_;
+    uint64_t next_deadline_ns_ = UINT64_MAX;   // of those that wait
     uint64_t seen_version_ = 0;
+    bool pages_came_free_ = false;
     std::thread thread_;
 };
 

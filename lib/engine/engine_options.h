@@ -1,0 +1,15 @@
+// Engine options with every 0 filled in and every limit checked, and what they mean for a backend.
+#pragma once
+
+#include "backend/backend.h"
+#include "engine/engine.h"
+#include "model/model.h"
+
+namespace takt {
+
+Result<EngineOptions> resolve_options(EngineOptions options, const Model& model);
+
+// options: resolved. Rows of a step: max_rows of the result; pages: n_pages.
+CompileOptions make_compile_options(const EngineOptions& options, const Program& program);
+
+}  // namespace takt

@@ -1,0 +1,57 @@
+// Greedy requests take the backend's argmax, all others their sampler chain.
+#include "engine/token_chooser.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace takt {
+
+Result<int32_t> TokenChooser::pick(const RunningRequest& request, const StepOutput& output, size_t output_row) {
+    if (request.greedy) {
+        const int32_t id = output.argmax[output_row];
+        if (id >= 0) return id;
+        return Status(StatusCode::logits_not_finite,
+                      fmt::format("The logits are not finite at generated token {}.", request.n_generated()));
+    }
+    const std::span<const float> logits = output.logits.subspan(output_row * vocab_size_, vocab_size_);
+    Result<int32_t> id = request.sampler.sample(logits, request.tokens, request.tokens.size(), scratch_);
+    if (id.ok()) return id;
+    const std::string_view what = id.status().code() == StatusCode::logits_not_finite ? "The logits are not finite" : "Sampling failed";
+    return Status(id.status().code(), fmt::format("{} at generated token {}: {}", what, request.n_generated(), id.status().message()));
+}
+
+bool TokenChooser::ends_generation(const RequestOptions& options, int32_t id) const {
+    if (std::find(options.stop_ids.begin(), options.stop_ids.end(), id) != options.stop_ids.end()) return true;
+    return !options.ignore_eos && tokenizer_->is_end_of_generation(id);
+}
+
+FinishReason TokenChooser::reason_to_end(const RunningRequest& request, bool ends) const {
+    if (ends || request.text.stopped()) return FinishReason::stop;
+    if (request.n_generated() >= request.state->options().max_tokens) return FinishReason::length;
+    if (request.tokens.size() >= request.max_total) return FinishReason::context_full;
+    return FinishReason::none;
+}
+
+void TokenChooser::choose(RunningRequest& request, const StepOutput& output, size_t output_row, uint64_t computed_ns) {
+    RunningRequest::Outcome& outcome = request.outcome;
+    const Result<int32_t> id = pick(request, output, output_row);
+    outcome.end_ns = clock_.now_ns();
+    if (!id.ok()) {
+        outcome.reason = FinishReason::error;
+        outcome.status = id.status();
+        return;
+    }
+    outcome.has_token = true;
+    outcome.token = *id;
+    outcome.stamp.computed_ns = computed_ns;
+    outcome.stamp.sampled_ns = outcome.end_ns;
+    outcome.stamp.compute_ns = request.n_generated() == 0 ? request.prefill_compute_ns : output.compute_ns;
+    outcome.stamp.n_tokens = 1;
+    const bool ends = ends_generation(request.state->options(), *id);
+    request.tokens.push_back(*id);
+    if (!ends) outcome.text = request.text.append(*id);   // the token that ends it has no text
+    outcome.reason = reason_to_end(request, ends);
+}
+
+}  // namespace takt
