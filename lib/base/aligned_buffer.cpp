@@ -10,10 +10,11 @@
 namespace takt {
 namespace {
 
-// Before the aligned bytes stands the pointer that calloc gave. calloc, because it leaves fresh pages of a large block
-// untouched: a buffer of some GB costs nothing until it is used.
+// Before the aligned bytes stands the pointer that calloc gave. calloc, because it leaves fresh pages of a
+// large block untouched: a buffer of some GB costs nothing until it is used.
 constexpr size_t kOverhead = AlignedBuffer::kAlignment + sizeof(void*);
-// No single buffer comes near a TiB; a larger wish is a wrong size, and some allocators kill the process over it.
+// No single buffer comes near a TiB; a larger wish is a wrong size, and some allocators kill the process over
+// it.
 constexpr size_t kLimitBytes = (size_t{1} << 40) - (size_t{1} << 20);
 
 }  // namespace
@@ -23,7 +24,8 @@ Result<AlignedBuffer> AlignedBuffer::allocate(size_t size_bytes) {
     if (size_bytes == 0) return buffer;
     void* block = size_bytes <= kLimitBytes ? std::calloc(1, size_bytes + kOverhead) : nullptr;
     if (block == nullptr) {
-        return Status(StatusCode::out_of_memory, fmt::format("Memory for {} bytes could not be had.", size_bytes));
+        return Status(StatusCode::out_of_memory,
+                      fmt::format("Memory for {} bytes could not be had.", size_bytes));
     }
     const uintptr_t first = reinterpret_cast<uintptr_t>(block) + sizeof(void*);
     const uintptr_t aligned = (first + kAlignment - 1) & ~uintptr_t{kAlignment - 1};

@@ -21,12 +21,18 @@ public:
     const std::byte* data() const { return data_.get(); }
     size_t size_bytes() const { return size_; }
     template <typename T>
-    std::span<T> as() { return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)}; }
+    std::span<T> as() {
+        return {reinterpret_cast<T*>(data_.get()), size_ / sizeof(T)};
+    }
     template <typename T>
-    std::span<const T> as() const { return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)}; }
+    std::span<const T> as() const {
+        return {reinterpret_cast<const T*>(data_.get()), size_ / sizeof(T)};
+    }
 
 private:
-    struct Free { void operator()(std::byte* p) const; };
+    struct Free {
+        void operator()(std::byte* p) const;
+    };
     std::unique_ptr<std::byte[], Free> data_;
     size_t size_ = 0;
 };

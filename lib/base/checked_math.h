@@ -1,4 +1,5 @@
-// Sums and products of numbers that came from outside: nothing on overflow, so that no wrapped value is ever used.
+// Sums and products of numbers that came from outside: nothing on overflow, so that no wrapped value is ever
+// used.
 #pragma once
 
 #include <cstdint>

@@ -12,11 +12,14 @@ namespace takt {
 namespace {
 
 Status past_end(const std::string& name, uint64_t offset, size_t wanted, uint64_t size) {
-    return Status(StatusCode::file_truncated, fmt::format("{}: {} bytes at {} reach past the end of file, which has {} bytes.",
-                                                          name, wanted, offset, size));
+    return Status(StatusCode::file_truncated,
+                  fmt::format("{}: {} bytes at {} reach past the end of file, which has {} bytes.", name,
+                              wanted, offset, size));
 }
 
-bool inside(uint64_t offset, uint64_t length, uint64_t size) { return offset <= size && length <= size - offset; }
+bool inside(uint64_t offset, uint64_t length, uint64_t size) {
+    return offset <= size && length <= size - offset;
+}
 
 class FileSource final : public ByteSource {
 public:
@@ -31,8 +34,8 @@ public:
         if (!got.ok()) return got.status();
         if (*got == out.size()) return {};
         return Status(StatusCode::file_truncated,
-                      fmt::format("{} was truncated while in use: {} bytes wanted at {}, {} are left.", name_, out.size(),
-                                  offset, *got));
+                      fmt::format("{} was truncated while in use: {} bytes wanted at {}, {} are left.", name_,
+                                  out.size(), offset, *got));
     }
 
 private:
@@ -49,7 +52,8 @@ public:
     uint64_t size_bytes() const override { return bytes_.size(); }
     const std::string& name() const override { return name_; }
     Status read_at(uint64_t offset, std::span<std::byte> out) const override {
-        if (!inside(offset, out.size(), bytes_.size())) return past_end(name_, offset, out.size(), bytes_.size());
+        if (!inside(offset, out.size(), bytes_.size()))
+            return past_end(name_, offset, out.size(), bytes_.size());
         if (!out.empty()) std::memcpy(out.data(), bytes_.data() + offset, out.size());
         return {};
     }
@@ -75,8 +79,8 @@ Result<std::shared_ptr<const ByteSource>> open_descriptor(int descriptor, uint64
     const uint64_t file_size = file->size_bytes;
     if (!inside(offset, length, file_size)) {
         return Status(StatusCode::file_truncated,
-                      fmt::format("{} has {} bytes; the part of {} bytes at {} reaches past the end of file.", name,
-                                  file_size, length, offset));
+                      fmt::format("{} has {} bytes; the part of {} bytes at {} reaches past the end of file.",
+                                  name, file_size, length, offset));
     }
     const uint64_t size = length != 0 ? length : file_size - offset;
     return std::shared_ptr<const ByteSource>(

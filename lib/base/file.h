@@ -15,15 +15,16 @@ namespace takt {
 class ByteSource {
 public:
     virtual ~ByteSource() = default;
-    virtual uint64_t size_bytes() const = 0;          // as it was when opened
-    virtual const std::string& name() const = 0;      // the path, "file descriptor 5", "memory"
+    virtual uint64_t size_bytes() const = 0;      // as it was when opened
+    virtual const std::string& name() const = 0;  // the path, "file descriptor 5", "memory"
     // Fills `out` whole or fails: a file that became shorter gives file_truncated, never a signal.
     virtual Status read_at(uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
 // Regular files only: folders, FIFOs and devices are refused by name before a byte is read.
 Result<std::shared_ptr<const ByteSource>> open_file(const std::string& path);
-// The descriptor is duplicated; the caller keeps and may close its own. length 0 means to the end of the file.
+// The descriptor is duplicated; the caller keeps and may close its own. length 0 means to the end of the
+// file.
 Result<std::shared_ptr<const ByteSource>> open_descriptor(int descriptor, uint64_t offset, uint64_t length);
 // Borrowed until the returned source is gone.
 std::shared_ptr<const ByteSource> borrow_memory(std::span<const std::byte> bytes);

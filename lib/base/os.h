@@ -1,4 +1,5 @@
-// What takt asks of the operating system, in the few words it needs. os_<system>.cpp answers; nobody else calls the system.
+// What takt asks of the operating system, in the few words it needs. os_<system>.cpp answers; nobody else
+// calls the system.
 #pragma once
 
 #include <atomic>
@@ -38,12 +39,15 @@ struct OpenedFile {
     uint64_t size_bytes = 0;
 };
 
-// Anything but a regular file is refused by what it is ("is a directory"), without waiting for a FIFO's writer.
+// Anything but a regular file is refused by what it is ("is a directory"), without waiting for a FIFO's
+// writer.
 Result<OpenedFile> open_regular_file(const std::string& path);
 // A copy of the caller's descriptor, under the same rule; `name` stands in the sentences.
 Result<OpenedFile> duplicate_regular_file(int descriptor, const std::string& name);
-// Reads at `offset` until `out` is full or the file ends; gives the bytes read. Interrupted and short reads go on.
-Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::byte> out, const std::string& name);
+// Reads at `offset` until `out` is full or the file ends; gives the bytes read. Interrupted and short reads
+// go on.
+Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::byte> out,
+                       const std::string& name);
 // See write_file_atomically in file.h.
 Status replace_file(const std::string& path, std::span<const std::byte> bytes);
 
@@ -54,8 +58,8 @@ uint32_t allowed_cores(const std::string& root = "");
 // Whole CPUs that the cgroups (v1 or v2) of the process grant, at least 1; UINT32_MAX without a quota.
 uint32_t cgroup_cpus(const std::string& root = "");
 
-// Starts a named thread that the application's signals never interrupt. Crash signals stay, for the host's crash reporter.
-// Throws what std::thread throws.
+// Starts a named thread that the application's signals never interrupt. Crash signals stay, for the host's
+// crash reporter. Throws what std::thread throws.
 std::thread start_quiet_thread(const char* name, std::function<void()> body);
 
 // Sleeps while `word` holds `expected`; may return early.

@@ -22,7 +22,9 @@ namespace {
 // One read or write call moves less than 2 GiB on Linux anyway.
 constexpr size_t kLargestTransfer = size_t{1} << 30;
 
-std::string error_text(int error) { return std::system_category().message(error); }
+std::string error_text(int error) {
+    return std::system_category().message(error);
+}
 
 Status failed(const char* doing, const std::string& name, int error) {
     const bool missing = error == ENOENT || error == ENOTDIR;
@@ -40,7 +42,8 @@ const char* kind_of(mode_t mode) {
 
 Status check_regular(const std::string& name, const struct stat& info) {
     if (S_ISREG(info.st_mode)) return {};
-    return Status(StatusCode::file_io, fmt::format("{} is {}, not a regular file.", name, kind_of(info.st_mode)));
+    return Status(StatusCode::file_io,
+                  fmt::format("{} is {}, not a regular file.", name, kind_of(info.st_mode)));
 }
 
 Status check_path(const std::string& path) {
@@ -52,7 +55,7 @@ Status check_path(const std::string& path) {
 }
 
 Result<OpenedFile> checked_file(FileHandle handle, const std::string& name) {
-    struct stat info {};
+    struct stat info{};
     if (fstat(handle.descriptor(), &info) != 0) return failed("Looking at", name, errno);
     TAKT_RETURN_IF_ERROR(check_regular(name, info));
     return OpenedFile{std::move(handle), static_cast<uint64_t>(info.st_size)};
@@ -61,7 +64,8 @@ Result<OpenedFile> checked_file(FileHandle handle, const std::string& name) {
 // close() reports the last write error of some file systems, so a written file is closed by hand.
 Status write_and_sync(FileHandle& file, std::span<const std::byte> bytes, const std::string& name) {
     while (!bytes.empty()) {
-        const ssize_t written = write(file.descriptor(), bytes.data(), std::min(bytes.size(), kLargestTransfer));
+        const ssize_t written =
+            write(file.descriptor(), bytes.data(), std::min(bytes.size(), kLargestTransfer));
         if (written < 0 && errno == EINTR) continue;
         if (written < 0) return failed("Writing", name, errno);
         bytes = bytes.subspan(static_cast<size_t>(written));
@@ -82,7 +86,8 @@ Result<FileHandle> create_temporary(const std::string& folder, mode_t mode, std:
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
         const auto stamp = std::chrono::steady_clock::now().time_since_epoch().count();
         out_path = fmt::format("{}/.takt-{}-{}.tmp", folder, getpid(), stamp);
-        const int descriptor = open(out_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+        const int descriptor =
+            open(out_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
         if (descriptor >= 0) return FileHandle(descriptor);
         if (errno != EEXIST && errno != EINTR) return failed("Creating a file in", folder, errno);
     }
@@ -97,8 +102,9 @@ FileHandle::~FileHandle() {
 
 Result<OpenedFile> open_regular_file(const std::string& path) {
     TAKT_RETURN_IF_ERROR(check_path(path));
-    // Looked at before it is opened, because opening alone can wake a device; and again after, because paths change.
-    struct stat info {};
+    // Looked at before it is opened, because opening alone can wake a device; and again after, because paths
+    // change.
+    struct stat info{};
     if (stat(path.c_str(), &info) != 0) return failed("Opening", path, errno);
     TAKT_RETURN_IF_ERROR(check_regular(path, info));
     int descriptor = -1;
@@ -120,11 +126,13 @@ Result<OpenedFile> duplicate_regular_file(int descriptor, const std::string& nam
     return checked_file(FileHandle(copy), name);
 }
 
-Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::byte> out, const std::string& name) {
+Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::byte> out,
+                       const std::string& name) {
     size_t done = 0;
     while (done < out.size()) {
         const size_t wanted = std::min(out.size() - done, kLargestTransfer);
-        const ssize_t got = pread(file.descriptor(), out.data() + done, wanted, static_cast<off_t>(offset + done));
+        const ssize_t got =
+            pread(file.descriptor(), out.data() + done, wanted, static_cast<off_t>(offset + done));
         if (got < 0 && errno == EINTR) continue;
         if (got < 0) return failed("Reading", name, errno);
         if (got == 0) break;
@@ -136,7 +144,7 @@ Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::b
 Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
     TAKT_RETURN_IF_ERROR(check_path(path));
     mode_t mode = 0666;
-    struct stat old {};
+    struct stat old{};
     const bool replaces = stat(path.c_str(), &old) == 0;
     if (replaces) {
         TAKT_RETURN_IF_ERROR(check_regular(path, old));
@@ -147,12 +155,14 @@ Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
     Result<FileHandle> file = create_temporary(folder, mode, temporary);
     if (!file.ok()) return file.status().with_context(fmt::format("writing {}", path));
     Status status = write_and_sync(*file, bytes, path);
-    if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0) status = failed("Renaming to", path, errno);
+    if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
+        status = failed("Renaming to", path, errno);
     if (!status.ok()) {
         unlink(temporary.c_str());
         return status;
     }
-    // The name itself lasts only when the folder is synced. Some file systems refuse that; the file is whole either way.
+    // The name itself lasts only when the folder is synced. Some file systems refuse that; the file is whole
+    // either way.
     const FileHandle folder_handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder_handle.descriptor() >= 0) fsync(folder_handle.descriptor());
     return {};
@@ -161,7 +171,8 @@ Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
 std::thread start_quiet_thread(const char* name, std::function<void()> body) {
     sigset_t quiet;
     sigfillset(&quiet);
-    for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS}) sigdelset(&quiet, crash);
+    for (const int crash : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS})
+        sigdelset(&quiet, crash);
     // Set before the start and inherited, so that no signal finds the thread without its mask.
     sigset_t before;
     pthread_sigmask(SIG_BLOCK, &quiet, &before);

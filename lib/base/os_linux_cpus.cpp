@@ -1,4 +1,5 @@
-// How many CPUs this process may use on Linux: its affinity mask, SMT siblings counted once, its cgroups' quota.
+// How many CPUs this process may use on Linux: its affinity mask, SMT siblings counted once, its cgroups'
+// quota.
 #include "base/os.h"
 
 #include <algorithm>
@@ -50,8 +51,10 @@ uint32_t whole_cpus(std::string_view quota, std::string_view period) {
     const auto number = [](std::string_view text, int64_t& out) {
         return std::from_chars(text.data(), text.data() + text.size(), out).ec == std::errc{};
     };
-    if (!number(quota, quota_us) || !number(period, period_us) || quota_us <= 0 || period_us <= 0) return kNoQuota;
-    // Rounded down: a pool larger than its quota is stopped for the rest of every period, in the middle of a step.
+    if (!number(quota, quota_us) || !number(period, period_us) || quota_us <= 0 || period_us <= 0)
+        return kNoQuota;
+    // Rounded down: a pool larger than its quota is stopped for the rest of every period, in the middle of a
+    // step.
     return static_cast<uint32_t>(std::clamp<int64_t>(quota_us / period_us, 1, kNoQuota));
 }
 
@@ -75,13 +78,15 @@ uint32_t quota_up_to_mount(const std::string& mount, std::string group) {
 
 }  // namespace
 
-uint32_t allowed_cpus() { return static_cast<uint32_t>(allowed_cpu_ids().size()); }
+uint32_t allowed_cpus() {
+    return static_cast<uint32_t>(allowed_cpu_ids().size());
+}
 
 uint32_t allowed_cores(const std::string& root) {
     std::set<std::string> cores;
     for (const uint32_t cpu : allowed_cpu_ids()) {
-        std::string siblings =
-            read_line(fmt::format("{}/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", root, cpu));
+        std::string siblings = read_line(
+            fmt::format("{}/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", root, cpu));
         // Without /sys every CPU counts as a core of its own.
         cores.insert(siblings.empty() ? fmt::format("cpu{}", cpu) : std::move(siblings));
     }
@@ -91,8 +96,8 @@ uint32_t allowed_cores(const std::string& root) {
 uint32_t cgroup_cpus(const std::string& root) {
     uint32_t least = kNoQuota;
     std::ifstream groups(root + "/proc/self/cgroup");
-    // A line is "0::/group" for v2 and "4:cpu,cpuacct:/group" for v1. A container may not see its own group's folder,
-    // only that of the mount, which the way up from the group reaches too.
+    // A line is "0::/group" for v2 and "4:cpu,cpuacct:/group" for v1. A container may not see its own group's
+    // folder, only that of the mount, which the way up from the group reaches too.
     for (std::string line; std::getline(groups, line);) {
         const size_t first = line.find(':');
         const size_t second = first == std::string::npos ? first : line.find(':', first + 1);

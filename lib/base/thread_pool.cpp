@@ -1,4 +1,5 @@
-// Workers that spin briefly for the next job and then park; tasks are claimed one by one from a word that also names the job.
+// Workers that spin briefly for the next job and then park; tasks are claimed one by one from a word that
+// also names the job.
 #include "base/thread_pool.h"
 
 #include <algorithm>
@@ -16,7 +17,8 @@ namespace {
 using Body = FunctionRef<void(uint32_t, uint32_t)>;
 
 constexpr uint32_t kMostThreads = 1024;
-// A decode step starts a job every few to some tens of microseconds; a parked worker costs its waker a system call.
+// A decode step starts a job every few to some tens of microseconds; a parked worker costs its waker a system
+// call.
 constexpr std::chrono::microseconds kSpin{50};
 constexpr int kPausesPerLook = 16;  // between two looks at the clock, which costs as much as some pauses
 
@@ -28,25 +30,32 @@ void cpu_pause() {
 #endif
 }
 
-// The job in the high half, its next task in the low half. A claim is a compare-and-swap of the whole word, so a worker
-// that comes late can never take a task of a later job with an earlier job's body.
+// The job in the high half, its next task in the low half. A claim is a compare-and-swap of the whole word,
+// so a worker that comes late can never take a task of a later job with an earlier job's body.
 constexpr uint32_t kNoTasks = UINT32_MAX;
-constexpr uint64_t job_word(uint32_t job, uint32_t next) { return uint64_t{job} << 32 | next; }
-constexpr uint32_t job_of(uint64_t word) { return static_cast<uint32_t>(word >> 32); }
-constexpr uint32_t next_of(uint64_t word) { return static_cast<uint32_t>(word); }
+constexpr uint64_t job_word(uint32_t job, uint32_t next) {
+    return uint64_t{job} << 32 | next;
+}
+constexpr uint32_t job_of(uint64_t word) {
+    return static_cast<uint32_t>(word >> 32);
+}
+constexpr uint32_t next_of(uint64_t word) {
+    return static_cast<uint32_t>(word);
+}
 
 }  // namespace
 
 struct ThreadPool::Impl {
-    // Apart, because every claim writes the first, the last finisher the second, and idle workers look at the third.
+    // Apart, because every claim writes the first, the last finisher the second, and idle workers look at the
+    // third.
     alignas(64) std::atomic<uint64_t> word{job_word(0, kNoTasks)};
     alignas(64) std::atomic<uint32_t> unfinished{0};
     std::atomic<uint32_t> caller_parked{0};
     alignas(64) std::atomic<uint32_t> job{0};  // repeats job_of(word): a futex is 32 bits wide
     std::atomic<uint32_t> n_parked{0};
     std::atomic<bool> stop{false};
-    // Written only while word says kNoTasks, with release; read with acquire before a claim. Whoever read a later job's
-    // values has therefore also seen that word changed, and the claim fails.
+    // Written only while word says kNoTasks, with release; read with acquire before a claim. Whoever read a
+    // later job's values has therefore also seen that word changed, and the claim fails.
     alignas(64) std::atomic<uint32_t> n_tasks{0};
     std::atomic<const Body*> body{nullptr};
 
@@ -63,7 +72,9 @@ struct ThreadPool::Impl {
             const uint32_t last = n_tasks.load(std::memory_order_acquire);
             const Body* call = body.load(std::memory_order_acquire);
             if (next_of(seen) >= last) break;  // kNoTasks too: no job has that many tasks
-            if (!word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel, std::memory_order_acquire)) continue;
+            if (!word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel,
+                                            std::memory_order_acquire))
+                continue;
             (*call)(next_of(seen), worker);
             ++done;
             seen = word.load(std::memory_order_acquire);
@@ -95,7 +106,8 @@ struct ThreadPool::Impl {
         while (true) {
             const auto news = [&] { return job.load(std::memory_order_seq_cst) != last_job; };
             if (!spin_until(news)) {
-                // Either run() sees this count and wakes, or its new job number is seen here or by the kernel.
+                // Either run() sees this count and wakes, or its new job number is seen here or by the
+                // kernel.
                 n_parked.fetch_add(1, std::memory_order_seq_cst);
                 while (!news()) os::wait_while_equal(job, last_job);
                 n_parked.fetch_sub(1, std::memory_order_seq_cst);
@@ -149,7 +161,8 @@ ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
     impl->workers.reserve(n_threads - 1);
     for (uint32_t worker = 1; worker < n_threads; ++worker) {
         try {
-            impl->workers.push_back(os::start_quiet_thread("takt-worker", [impl, worker] { impl->work(worker); }));
+            impl->workers.push_back(
+                os::start_quiet_thread("takt-worker", [impl, worker] { impl->work(worker); }));
         } catch (const std::system_error&) {
             break;  // the system gives no more threads: fewer do the same work
         }
@@ -162,7 +175,9 @@ ThreadPool::~ThreadPool() {
     for (std::thread& worker : impl_->workers) worker.join();
 }
 
-uint32_t ThreadPool::n_threads() const { return static_cast<uint32_t>(impl_->workers.size() + 1); }
+uint32_t ThreadPool::n_threads() const {
+    return static_cast<uint32_t>(impl_->workers.size() + 1);
+}
 
 void ThreadPool::run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body) {
     const auto inline_as = [&](uint32_t worker) {
@@ -181,6 +196,8 @@ void ThreadPool::run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t 
     impl_->caller.store(std::thread::id{}, std::memory_order_relaxed);
 }
 
-uint32_t ThreadPool::default_threads() { return std::max(1u, std::min(os::allowed_cores(), os::cgroup_cpus())); }
+uint32_t ThreadPool::default_threads() {
+    return std::max(1u, std::min(os::allowed_cores(), os::cgroup_cpus()));
+}
 
 }  // namespace takt

@@ -1,4 +1,5 @@
-// Workers owned by the runtime. One job at a time; its tasks are taken from a shared counter, so a slow core never gates the rest.
+// Workers owned by the runtime. One job at a time; its tasks are taken from a shared counter, so a slow core
+// never gates the rest.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +18,9 @@ public:
         requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
     FunctionRef(F&& f)  // NOLINT(google-explicit-constructor)
         : object_(const_cast<void*>(static_cast<const void*>(&f))),
-          call_([](void* object, Args... args) -> R { return (*static_cast<std::remove_reference_t<F>*>(object))(args...); }) {}
+          call_([](void* object, Args... args) -> R {
+              return (*static_cast<std::remove_reference_t<F>*>(object))(args...);
+          }) {}
     R operator()(Args... args) const { return call_(object_, args...); }
 
 private:
@@ -35,8 +38,9 @@ public:
 
     uint32_t n_threads() const;
 
-    // Calls body(task, worker) for every task in [0, n_tasks), on the caller and the workers; returns when all are done.
-    // worker < n_threads() and tells scratch buffers apart. One caller at a time; body must not throw.
+    // Calls body(task, worker) for every task in [0, n_tasks), on the caller and the workers; returns when
+    // all are done. worker < n_threads() and tells scratch buffers apart. One caller at a time; body must not
+    // throw.
     void run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body);
 
     // Physical cores within this process's affinity mask and cgroup quota, at least 1.

@@ -15,8 +15,8 @@ static_assert(std::endian::native == std::endian::little, "GGUF numbers are read
 // The head of a small or broken file needs little; that of a large vocabulary some megabytes.
 constexpr size_t kFirstWindow = size_t{16} << 10;
 constexpr size_t kLargestWindow = size_t{1} << 20;
-// Metadata and tensor table together. Known files stay below 20 MB; a hostile one must not fill the memory through them,
-// where small numbers and strings take some times their bytes in the file.
+// Metadata and tensor table together. Known files stay below 20 MB; a hostile one must not fill the memory
+// through them, where small numbers and strings take some times their bytes in the file.
 constexpr uint64_t kLargestHead = uint64_t{128} << 20;
 // A length beyond this was never written by anyone; below it, the end of the file is likelier to be missing.
 constexpr uint64_t kPlausibleBytes = uint64_t{1} << 40;
@@ -28,21 +28,25 @@ StatusCode past_end_code(uint64_t wanted) {
 }
 
 Status past_end_error(std::string_view what, uint64_t wanted, uint64_t left) {
-    return Status(past_end_code(wanted), fmt::format("{}: {} bytes exceed the {} left before the end of file; it is truncated or damaged.",
-                                                     what, wanted, left));
+    return Status(
+        past_end_code(wanted),
+        fmt::format("{}: {} bytes exceed the {} left before the end of file; it is truncated or damaged.",
+                    what, wanted, left));
 }
 
 Status CheckedReader::read(std::string_view what, std::span<std::byte> out) {
     if (out.size() > left()) return past_end_error(what, out.size(), left());
     if (position_ + out.size() > kLargestHead) {  // both are at most the file's size here
         return Status(StatusCode::file_invalid,
-                      fmt::format("{} lies behind the first {} bytes, the most that takt reads as metadata.", what, kLargestHead));
+                      fmt::format("{} lies behind the first {} bytes, the most that takt reads as metadata.",
+                                  what, kLargestHead));
     }
     while (!out.empty()) {
         if (window_used_ == window_.size()) TAKT_RETURN_IF_ERROR(refill());
         const size_t n = std::min(out.size(), window_.size() - window_used_);
         const std::byte* bytes = window_.data() + window_used_;
-        for (size_t i = 0; i < n; ++i) fingerprint_ = (fingerprint_ ^ static_cast<uint64_t>(bytes[i])) * 0x100000001b3u;
+        for (size_t i = 0; i < n; ++i)
+            fingerprint_ = (fingerprint_ ^ static_cast<uint64_t>(bytes[i])) * 0x100000001b3u;
         std::memcpy(out.data(), bytes, n);
         window_used_ += n;
         position_ += n;

@@ -1,4 +1,5 @@
-// Walks a source from front to back, once, through a window; nothing is given out that the file does not hold.
+// Walks a source from front to back, once, through a window; nothing is given out that the file does not
+// hold.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@
 
 namespace takt {
 
-// file_truncated where `wanted` bytes can be meant, so that the end of the file is what is missing; else file_invalid.
+// file_truncated where `wanted` bytes can be meant, so that the end of the file is what is missing; else
+// file_invalid.
 StatusCode past_end_code(uint64_t wanted);
 // The error for `wanted` bytes where only `left` remain.
 Status past_end_error(std::string_view what, uint64_t wanted, uint64_t left);
@@ -35,7 +37,8 @@ public:
     Status read_number(std::string_view what, T& out) {
         return read(what, std::as_writable_bytes(std::span<T, 1>(&out, 1)));
     }
-    // A u64 length and that many bytes; the length is held against the bytes left and `limit` before memory is taken.
+    // A u64 length and that many bytes; the length is held against the bytes left and `limit` before memory
+    // is taken.
     Status read_string(std::string_view what, uint64_t limit, std::string& out);
 
 private:

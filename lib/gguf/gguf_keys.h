@@ -1,4 +1,5 @@
-// The metadata keys that takt reads. Those of a family stand behind its architecture's name, as in "llama.block_count".
+// The metadata keys that takt reads. Those of a family stand behind its architecture's name, as in
+// "llama.block_count".
 #pragma once
 
 #include <string_view>

@@ -27,7 +27,8 @@ std::string_view gguf_type_name(GgufType type) {
 }
 
 size_t GgufArray::size() const {
-    return unsigneds.size() + signeds.size() + floats.size() + booleans.size() + strings.size() + arrays.size();
+    return unsigneds.size() + signeds.size() + floats.size() + booleans.size() + strings.size() +
+           arrays.size();
 }
 
 Result<std::shared_ptr<const GgufFile>> GgufFile::open(std::shared_ptr<const ByteSource> source) {
@@ -42,14 +43,16 @@ Result<std::shared_ptr<const GgufFile>> GgufFile::open(std::shared_ptr<const Byt
 }
 
 const GgufEntry* GgufFile::find(std::string_view key) const {
-    const auto at = std::lower_bound(entry_order_.begin(), entry_order_.end(), key,
-                                     [&](uint32_t i, std::string_view wanted) { return entries_[i].key < wanted; });
+    const auto at =
+        std::lower_bound(entry_order_.begin(), entry_order_.end(), key,
+                         [&](uint32_t i, std::string_view wanted) { return entries_[i].key < wanted; });
     return at != entry_order_.end() && entries_[*at].key == key ? &entries_[*at] : nullptr;
 }
 
 const GgufTensor* GgufFile::find_tensor(std::string_view name) const {
-    const auto at = std::lower_bound(tensor_order_.begin(), tensor_order_.end(), name,
-                                     [&](uint32_t i, std::string_view wanted) { return tensors_[i].name < wanted; });
+    const auto at =
+        std::lower_bound(tensor_order_.begin(), tensor_order_.end(), name,
+                         [&](uint32_t i, std::string_view wanted) { return tensors_[i].name < wanted; });
     return at != tensor_order_.end() && tensors_[*at].name == name ? &tensors_[*at] : nullptr;
 }
 
@@ -94,7 +97,8 @@ Result<const GgufArray*> GgufFile::get_array(std::string_view key, GgufType elem
     const GgufEntry* entry = find(key);
     if (entry == nullptr) return static_cast<const GgufArray*>(nullptr);
     const auto* array = std::get_if<std::shared_ptr<const GgufArray>>(&entry->value);
-    if (array == nullptr) return wrong_type(*entry, fmt::format("an array of {}", gguf_type_name(element_type)));
+    if (array == nullptr)
+        return wrong_type(*entry, fmt::format("an array of {}", gguf_type_name(element_type)));
     if ((*array)->element_type != element_type) {
         return Status(StatusCode::file_invalid,
                       fmt::format("Metadata key {} is an array of type {}, must be of {}.", key,

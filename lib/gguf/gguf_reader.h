@@ -1,4 +1,5 @@
-// Reads a GGUF v2/v3 file's metadata and tensor table into owned memory; every number is checked before it is used.
+// Reads a GGUF v2/v3 file's metadata and tensor table into owned memory; every number is checked before it is
+// used.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +17,23 @@ namespace takt {
 
 struct GgufArray;
 // Integers of every width are widened: unsigned to uint64_t, signed to int64_t. f32 and f64 become double.
-using GgufValue = std::variant<uint64_t, int64_t, double, bool, std::string, std::shared_ptr<const GgufArray>>;
+using GgufValue =
+    std::variant<uint64_t, int64_t, double, bool, std::string, std::shared_ptr<const GgufArray>>;
 
 enum class GgufType : uint32_t {
-    u8 = 0, i8 = 1, u16 = 2, i16 = 3, u32 = 4, i32 = 5, f32 = 6, boolean = 7, string = 8, array = 9, u64 = 10, i64 = 11, f64 = 12,
+    u8 = 0,
+    i8 = 1,
+    u16 = 2,
+    i16 = 3,
+    u32 = 4,
+    i32 = 5,
+    f32 = 6,
+    boolean = 7,
+    string = 8,
+    array = 9,
+    u64 = 10,
+    i64 = 11,
+    f64 = 12,
 };
 std::string_view gguf_type_name(GgufType type);
 
@@ -45,8 +59,8 @@ struct GgufTensor {
     std::string name;
     DType dtype{};
     uint32_t n_dims = 0;
-    uint64_t dims[4] = {1, 1, 1, 1};   // dims[0] is the contiguous one (columns), dims[1] the rows
-    uint64_t offset = 0;               // absolute, in the source
+    uint64_t dims[4] = {1, 1, 1, 1};  // dims[0] is the contiguous one (columns), dims[1] the rows
+    uint64_t offset = 0;              // absolute, in the source
     uint64_t size_bytes = 0;
 };
 
@@ -57,18 +71,21 @@ public:
     uint32_t version() const { return version_; }
     const std::vector<GgufEntry>& entries() const { return entries_; }
     const std::vector<GgufTensor>& tensors() const { return tensors_; }
-    const GgufEntry* find(std::string_view key) const;          // nullptr if absent
+    const GgufEntry* find(std::string_view key) const;  // nullptr if absent
     const GgufTensor* find_tensor(std::string_view name) const;
     const ByteSource& source() const { return *source_; }
     // FNV-1a 64 of the metadata and tensor table as they stand in the file: tells models apart.
     uint64_t fingerprint() const { return fingerprint_; }
 
-    // Typed look-ups. Absent: an empty optional inside an ok result. Wrong type or out of range: an error that names key, type and value.
-    Result<std::optional<uint64_t>> get_uint(std::string_view key) const;      // any integer type, negative refused
+    // Typed look-ups. Absent: an empty optional inside an ok result. Wrong type or out of range: an error
+    // that names key, type and value.
+    Result<std::optional<uint64_t>> get_uint(
+        std::string_view key) const;  // any integer type, negative refused
     Result<std::optional<double>> get_float(std::string_view key) const;
     Result<std::optional<bool>> get_bool(std::string_view key) const;
     Result<std::optional<std::string_view>> get_string(std::string_view key) const;
-    Result<const GgufArray*> get_array(std::string_view key, GgufType element_type) const;  // nullptr if absent
+    Result<const GgufArray*> get_array(std::string_view key,
+                                       GgufType element_type) const;  // nullptr if absent
 
 private:
     friend class GgufParser;

@@ -1,4 +1,5 @@
-// Reads one metadata value of any type, arrays within arrays included, with limits on all that a file could ask for.
+// Reads one metadata value of any type, arrays within arrays included, with limits on all that a file could
+// ask for.
 #pragma once
 
 #include <cstdint>

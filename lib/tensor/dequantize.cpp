@@ -64,8 +64,8 @@ struct GroupScale {
     float minimum;
 };
 
-// Groups 0..3 keep six bits of scale in bytes 0..3 and of minimum in bytes 4..7. Groups 4..7 keep the low four bits in
-// bytes 8..11 (scale in the low nibble) and the two high ones on top of bytes 0..3 and 4..7.
+// Groups 0..3 keep six bits of scale in bytes 0..3 and of minimum in bytes 4..7. Groups 4..7 keep the low
+// four bits in bytes 8..11 (scale in the low nibble) and the two high ones on top of bytes 0..3 and 4..7.
 void unpack_scales(const uint8_t (&packed)[12], float d, float min, GroupScale (&out)[8]) {
     for (int g = 0; g < 4; ++g) {
         out[g] = {d * static_cast<float>(packed[g] & 63), min * static_cast<float>(packed[g + 4] & 63)};
@@ -82,7 +82,8 @@ void dequantize_block(const BlockQ4K& block, float* out) {
         const uint8_t* nibbles = block.nibbles + g / 2 * 32;
         const int shift = g % 2 * 4;
         for (int i = 0; i < 32; ++i) {
-            out[g * 32 + i] = groups[g].scale * static_cast<float>(nibbles[i] >> shift & 15) - groups[g].minimum;
+            out[g * 32 + i] =
+                groups[g].scale * static_cast<float>(nibbles[i] >> shift & 15) - groups[g].minimum;
         }
     }
 }
@@ -100,8 +101,8 @@ void dequantize_block(const BlockQ5K& block, float* out) {
     }
 }
 
-// A half of 128 elements is four runs of 32: runs 0 and 1 are the low nibbles of 64 bytes, runs 2 and 3 the high ones;
-// run r takes bits 2r and 2r + 1 of the half's 32 bytes of high bits.
+// A half of 128 elements is four runs of 32: runs 0 and 1 are the low nibbles of 64 bytes, runs 2 and 3 the
+// high ones; run r takes bits 2r and 2r + 1 of the half's 32 bytes of high bits.
 void dequantize_block(const BlockQ6K& block, float* out) {
     const float d = f16_to_f32(block.d);
     for (int half = 0; half < 2; ++half) {
@@ -111,7 +112,8 @@ void dequantize_block(const BlockQ6K& block, float* out) {
             const int8_t* scales = block.scales + half * 8 + run * 2;
             for (int i = 0; i < 32; ++i) {
                 const int value = (nibbles[i] >> run / 2 * 4 & 15) | (high_bits[i] >> run * 2 & 3) << 4;
-                out[half * 128 + run * 32 + i] = d * static_cast<float>(scales[i / 16]) * static_cast<float>(value - 32);
+                out[half * 128 + run * 32 + i] =
+                    d * static_cast<float>(scales[i / 16]) * static_cast<float>(value - 32);
             }
         }
     }
@@ -153,10 +155,13 @@ uint16_t f32_to_f16(float value) {
     const uint32_t bits = std::bit_cast<uint32_t>(value);
     const uint32_t sign = bits >> 16 & 0x8000u;
     const uint32_t magnitude = bits & 0x7fffffffu;
-    if (magnitude > 0x7f800000u) return static_cast<uint16_t>(sign | 0x7e00u | (magnitude >> 13 & 0x1ffu));  // NaN
-    if (magnitude >= 0x477ff000u) return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and more round to infinity
+    if (magnitude > 0x7f800000u)
+        return static_cast<uint16_t>(sign | 0x7e00u | (magnitude >> 13 & 0x1ffu));  // NaN
+    if (magnitude >= 0x477ff000u)
+        return static_cast<uint16_t>(sign | 0x7c00u);  // 65520 and more round to infinity
     if (magnitude < 0x38800000u) {
-        // Below 2^-14: adding 0.5 puts the subnormal's bits, rounded by the adder itself, at the end of the mantissa.
+        // Below 2^-14: adding 0.5 puts the subnormal's bits, rounded by the adder itself, at the end of the
+        // mantissa.
         const float shifted = std::bit_cast<float>(magnitude) + 0.5f;
         return static_cast<uint16_t>(sign | (std::bit_cast<uint32_t>(shifted) - 0x3f000000u));
     }
@@ -164,22 +169,36 @@ uint16_t f32_to_f16(float value) {
     return static_cast<uint16_t>(sign | (magnitude - 0x38000000u + 0xfffu + odd) >> 13);
 }
 
-float bf16_to_f32(uint16_t bits) { return std::bit_cast<float>(uint32_t{bits} << 16); }
+float bf16_to_f32(uint16_t bits) {
+    return std::bit_cast<float>(uint32_t{bits} << 16);
+}
 
 void dequantize_row(DType dtype, std::span<const std::byte> blocks, std::span<float> out) {
     const std::byte* bytes = blocks.data();
     switch (dtype) {
-        case DType::f32: if (!out.empty()) std::memcpy(out.data(), bytes, out.size_bytes()); return;
-        case DType::f16: return convert_halves<f16_to_f32>(bytes, out);
-        case DType::bf16: return convert_halves<bf16_to_f32>(bytes, out);
-        case DType::q4_0: return dequantize_blocks<BlockQ4_0, kSmallBlock>(bytes, out);
-        case DType::q4_1: return dequantize_blocks<BlockQ4_1, kSmallBlock>(bytes, out);
-        case DType::q5_0: return dequantize_blocks<BlockQ5_0, kSmallBlock>(bytes, out);
-        case DType::q5_1: return dequantize_blocks<BlockQ5_1, kSmallBlock>(bytes, out);
-        case DType::q8_0: return dequantize_blocks<BlockQ8_0, kSmallBlock>(bytes, out);
-        case DType::q4_k: return dequantize_blocks<BlockQ4K, kSuperBlock>(bytes, out);
-        case DType::q5_k: return dequantize_blocks<BlockQ5K, kSuperBlock>(bytes, out);
-        case DType::q6_k: return dequantize_blocks<BlockQ6K, kSuperBlock>(bytes, out);
+        case DType::f32:
+            if (!out.empty()) std::memcpy(out.data(), bytes, out.size_bytes());
+            return;
+        case DType::f16:
+            return convert_halves<f16_to_f32>(bytes, out);
+        case DType::bf16:
+            return convert_halves<bf16_to_f32>(bytes, out);
+        case DType::q4_0:
+            return dequantize_blocks<BlockQ4_0, kSmallBlock>(bytes, out);
+        case DType::q4_1:
+            return dequantize_blocks<BlockQ4_1, kSmallBlock>(bytes, out);
+        case DType::q5_0:
+            return dequantize_blocks<BlockQ5_0, kSmallBlock>(bytes, out);
+        case DType::q5_1:
+            return dequantize_blocks<BlockQ5_1, kSmallBlock>(bytes, out);
+        case DType::q8_0:
+            return dequantize_blocks<BlockQ8_0, kSmallBlock>(bytes, out);
+        case DType::q4_k:
+            return dequantize_blocks<BlockQ4K, kSuperBlock>(bytes, out);
+        case DType::q5_k:
+            return dequantize_blocks<BlockQ5K, kSuperBlock>(bytes, out);
+        case DType::q6_k:
+            return dequantize_blocks<BlockQ6K, kSuperBlock>(bytes, out);
     }
 }
 

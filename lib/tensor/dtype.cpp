@@ -22,13 +22,15 @@ constexpr DTypeInfo kTypes[] = {
     {DType::q6_k, "q6_k", kSuperBlock, sizeof(BlockQ6K)},
 };
 
-// By type id. Empty where takt reads the type. Ids 4, 5, 31 to 33 and 36 to 38 were given once and taken back.
+// By type id. Empty where takt reads the type. Ids 4, 5, 31 to 33 and 36 to 38 were given once and taken
+// back.
 constexpr std::string_view kForeignNames[] = {
-    "",        "",        "",         "",         "q4_2",     "q4_3",       "",           "",           "",
-    "q8_1",    "q2_k",    "q3_k",     "",         "",         "",           "q8_k",       "iq2_xxs",    "iq2_xs",
-    "iq3_xxs", "iq1_s",   "iq4_nl",   "iq3_s",    "iq2_s",    "iq4_xs",     "i8",         "i16",        "i32",
-    "i64",     "f64",     "iq1_m",    "",         "q4_0_4_4", "q4_0_4_8",   "q4_0_8_8",   "tq1_0",      "tq2_0",
-    "iq4_nl_4_4", "iq4_nl_4_8", "iq4_nl_8_8", "mxfp4", "nvfp4", "q1_0",     "q2_0",
+    "",         "",         "",        "",      "q4_2",       "q4_3",       "",           "",
+    "",         "q8_1",     "q2_k",    "q3_k",  "",           "",           "",           "q8_k",
+    "iq2_xxs",  "iq2_xs",   "iq3_xxs", "iq1_s", "iq4_nl",     "iq3_s",      "iq2_s",      "iq4_xs",
+    "i8",       "i16",      "i32",     "i64",   "f64",        "iq1_m",      "",           "q4_0_4_4",
+    "q4_0_4_8", "q4_0_8_8", "tq1_0",   "tq2_0", "iq4_nl_4_4", "iq4_nl_4_8", "iq4_nl_8_8", "mxfp4",
+    "nvfp4",    "q1_0",     "q2_0",
 };
 static_assert(kForeignNames[30].empty() && kForeignNames[21] == "iq3_s" && std::size(kForeignNames) == 43);
 

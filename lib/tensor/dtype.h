@@ -9,14 +9,23 @@ namespace takt {
 
 // The values are GGUF's own type ids.
 enum class DType : uint32_t {
-    f32 = 0, f16 = 1, q4_0 = 2, q4_1 = 3, q5_0 = 6, q5_1 = 7, q8_0 = 8,
-    q4_k = 12, q5_k = 13, q6_k = 14, bf16 = 30,
+    f32 = 0,
+    f16 = 1,
+    q4_0 = 2,
+    q4_1 = 3,
+    q5_0 = 6,
+    q5_1 = 7,
+    q8_0 = 8,
+    q4_k = 12,
+    q5_k = 13,
+    q6_k = 14,
+    bf16 = 30,
 };
 
 struct DTypeInfo {
     DType dtype;
-    std::string_view name;      // "q4_k"
-    uint32_t block_elements;    // 1 for plain types, 32 or 256
+    std::string_view name;    // "q4_k"
+    uint32_t block_elements;  // 1 for plain types, 32 or 256
     uint32_t block_bytes;
 };
 
@@ -26,7 +35,9 @@ const DTypeInfo& dtype_info(DType dtype);
 // The name GGUF gives to a type id that takt doesn't read ("iq3_s"), or empty for ids that mean nothing.
 std::string_view foreign_dtype_name(uint32_t gguf_type_id);
 
-inline bool is_block_quantized(DType dtype) { return dtype_info(dtype).block_elements > 1; }
+inline bool is_block_quantized(DType dtype) {
+    return dtype_info(dtype).block_elements > 1;
+}
 // n_elements must be a multiple of the block length.
 inline uint64_t row_bytes(DType dtype, uint64_t n_elements) {
     const DTypeInfo& info = dtype_info(dtype);

@@ -1,4 +1,5 @@
-// The block layouts of GGUF's quantized types as they lie in the file, little-endian. Scales named d, min and m are f16 bits.
+// The block layouts of GGUF's quantized types as they lie in the file, little-endian. Scales named d, min and
+// m are f16 bits.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +49,8 @@ struct BlockQ8_0 {
 static_assert(sizeof(BlockQ8_0) == 34);
 
 // Eight groups of 32 with a 6-bit scale and a 6-bit minimum each (unpack_scales in dequantize.cpp):
-// x = nibble * (d * scale) - min * minimum. Bytes 32g.. hold group 2g in low and group 2g + 1 in high nibbles.
+// x = nibble * (d * scale) - min * minimum. Bytes 32g.. hold group 2g in low and group 2g + 1 in high
+// nibbles.
 struct BlockQ4K {
     uint16_t d;
     uint16_t min;
@@ -67,7 +69,8 @@ struct BlockQ5K {
 };
 static_assert(sizeof(BlockQ5K) == 176);
 
-// Sixteen groups of 16 with an 8-bit scale each: x = (six bits - 32) * (d * scale). The bits lie interleaved by halves of 128.
+// Sixteen groups of 16 with an 8-bit scale each: x = (six bits - 32) * (d * scale). The bits lie interleaved
+// by halves of 128.
 struct BlockQ6K {
     uint8_t nibbles[kSuperBlock / 2];
     uint8_t high_bits[kSuperBlock / 4];

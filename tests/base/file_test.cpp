@@ -19,7 +19,9 @@ using takt::test::TemporaryFolder;
 
 namespace {
 
-std::span<const std::byte> bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span(text));
+}
 
 std::string read_text(const ByteSource& source, uint64_t offset, size_t size) {
     std::string text(size, '?');
@@ -144,7 +146,7 @@ TEST_CASE("An atomic write makes or replaces the file, keeps its mode and leaves
     REQUIRE(chmod(path.c_str(), 0600) == 0);
     REQUIRE(write_file_atomically(path, bytes_of("second")).ok());
     CHECK(whole_file(path) == "second");
-    struct stat info {};
+    struct stat info{};
     REQUIRE(stat(path.c_str(), &info) == 0);
     CHECK((info.st_mode & 0777) == 0600);
     REQUIRE(write_file_atomically(path, {}).ok());
@@ -154,7 +156,8 @@ TEST_CASE("An atomic write makes or replaces the file, keeps its mode and leaves
 
 TEST_CASE("A write that fails says so and leaves the old file whole") {
     const TemporaryFolder folder;
-    CHECK(write_file_atomically(folder.file("none/state"), bytes_of("x")).code() == StatusCode::file_not_found);
+    CHECK(write_file_atomically(folder.file("none/state"), bytes_of("x")).code() ==
+          StatusCode::file_not_found);
     CHECK(write_file_atomically("", bytes_of("x")).code() == StatusCode::invalid_argument);
     CHECK(write_file_atomically("/dev/null", bytes_of("x")).code() == StatusCode::file_io);
     std::filesystem::create_directory(folder.file("taken"));

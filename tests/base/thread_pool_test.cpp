@@ -50,7 +50,8 @@ TEST_CASE("A task sees what the caller wrote, and the caller what the tasks wrot
     std::vector<uint64_t> values(64, 0);
     for (uint64_t round = 1; round <= 3000; ++round) {
         for (uint64_t& value : values) value += round;
-        pool.run(static_cast<uint32_t>(values.size()), [&](uint32_t task, uint32_t) { values[task] += task; });
+        pool.run(static_cast<uint32_t>(values.size()),
+                 [&](uint32_t task, uint32_t) { values[task] += task; });
     }
     for (uint64_t i = 0; i < values.size(); ++i) REQUIRE(values[i] == 3000 * 3001 / 2 + 3000 * i);
 }
@@ -92,7 +93,9 @@ TEST_CASE("One task, or one thread, stays on the calling thread") {
     const auto check = [](ThreadPool& pool, uint32_t n_tasks) {
         const std::thread::id self = std::this_thread::get_id();
         bool here = true;
-        pool.run(n_tasks, [&](uint32_t, uint32_t worker) { here = here && worker == 0 && std::this_thread::get_id() == self; });
+        pool.run(n_tasks, [&](uint32_t, uint32_t worker) {
+            here = here && worker == 0 && std::this_thread::get_id() == self;
+        });
         return here;
     };
     CHECK(check(many, 1));
@@ -200,7 +203,8 @@ TEST_CASE("CPUs of one core count once, and as cores where the system does not s
     const test::TemporaryFolder root;
     CHECK(os::allowed_cores(root.file("")) == os::allowed_cpus());
     for (int cpu = 0; cpu < 1024; ++cpu) {
-        root.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list", "0-1023\n");
+        root.write("sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/topology/thread_siblings_list",
+                   "0-1023\n");
     }
     CHECK(os::allowed_cores(root.file("")) == 1);
 }

@@ -1,4 +1,5 @@
-// The collection of bad and odd files: those of the reader's groups do what cases.tsv says, the others at least do no harm.
+// The collection of bad and odd files: those of the reader's groups do what cases.tsv says, the others at
+// least do no harm.
 #include "gguf/gguf_reader.h"
 
 #include <catch2/catch.hpp>
@@ -26,7 +27,9 @@ std::vector<std::string> split(const std::string& text, char at) {
     return parts;
 }
 
-std::string folder() { return std::string(TAKT_SHARED_DIR) + "/bad_gguf/"; }
+std::string folder() {
+    return std::string(TAKT_SHARED_DIR) + "/bad_gguf/";
+}
 
 std::vector<Case> cases() {
     std::ifstream table(folder() + "cases.tsv");
@@ -43,7 +46,8 @@ std::vector<Case> cases() {
 }
 
 std::string lower(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
     return text;
 }
 
@@ -52,7 +56,9 @@ bool has_words(const std::string& message, const std::string& words) {
     const std::string text = lower(message);
     for (const std::string& choice : split(lower(words), ';')) {
         const std::vector<std::string> any = split(choice, '|');
-        if (std::none_of(any.begin(), any.end(), [&](const auto& word) { return text.find(word) != std::string::npos; })) return false;
+        if (std::none_of(any.begin(), any.end(),
+                         [&](const auto& word) { return text.find(word) != std::string::npos; }))
+            return false;
     }
     return true;
 }
@@ -71,7 +77,8 @@ std::string without_path(const std::string& message) {
 
 // Right for the reader; wrong only where shapes and names meet the model's hyperparameters.
 bool is_for_the_model(const Case& item) {
-    static const std::set<std::string> kFiles = {"072_tensor_missing.gguf", "074_shape_swapped.gguf", "075_embd_rows_200.gguf"};
+    static const std::set<std::string> kFiles = {"072_tensor_missing.gguf", "074_shape_swapped.gguf",
+                                                 "075_embd_rows_200.gguf"};
     return kFiles.count(item.file) != 0;
 }
 
@@ -106,7 +113,8 @@ TEST_CASE("Odd files that are right all load") {
 
 TEST_CASE("Files that later layers refuse pass the reader") {
     for (const Case& item : cases()) {
-        if (item.group != "hyper-parameters" && item.group != "tokenizer" && item.group != "chat template") continue;
+        if (item.group != "hyper-parameters" && item.group != "tokenizer" && item.group != "chat template")
+            continue;
         const Status status = open_case(item.file);
         INFO(item.file << ": " << status.message());
         CHECK(status.ok());

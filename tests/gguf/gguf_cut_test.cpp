@@ -1,4 +1,5 @@
-// A right file cut at every byte of its head, and one whose bytes are replaced one by one: an error, never more.
+// A right file cut at every byte of its head, and one whose bytes are replaced one by one: an error, never
+// more.
 #include "gguf/gguf_reader.h"
 
 #include <catch2/catch.hpp>
@@ -19,7 +20,8 @@ namespace {
 GgufBuilder usual_file() {
     GgufBuilder builder;
     builder.str("general.architecture", "llama").say_alignment(32).number<uint32_t>("llama.block_count", 2);
-    builder.strings("tokenizer.ggml.tokens", {"a", "bc", ""}).numbers<float>("tokenizer.ggml.scores", {0.0f, -1.0f});
+    builder.strings("tokenizer.ggml.tokens", {"a", "bc", ""})
+        .numbers<float>("tokenizer.ggml.scores", {0.0f, -1.0f});
     GgufBuilder::Bytes& nested = builder.array("x.nested", 9, 1);
     GgufBuilder::put<uint32_t>(nested, 7);
     GgufBuilder::put<uint64_t>(nested, 1);
@@ -46,7 +48,8 @@ TEST_CASE("A file cut at any byte is refused") {
     }
 }
 
-TEST_CASE("A file with any one byte of its head replaced loads or is refused, and what loads is within the file") {
+TEST_CASE(
+    "A file with any one byte of its head replaced loads or is refused, and what loads is within the file") {
     const GgufBuilder::Bytes bytes = usual_file().build();
     const size_t head = usual_file().data_start();
     for (size_t at = 0; at < head; ++at) {
@@ -64,7 +67,8 @@ TEST_CASE("A file with any one byte of its head replaced loads or is refused, an
     }
 }
 
-TEST_CASE("A file that shrinks after it was opened still has its metadata, and its tensors give file_truncated") {
+TEST_CASE(
+    "A file that shrinks after it was opened still has its metadata, and its tensors give file_truncated") {
     const test::TemporaryFolder folder;
     const GgufBuilder builder = usual_file();
     const std::string path = folder.write("model.gguf", builder.build());

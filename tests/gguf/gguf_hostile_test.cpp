@@ -1,4 +1,5 @@
-// Files that lie: every header field, string, count, shape, type and offset that could hurt, built here byte by byte.
+// Files that lie: every header field, string, count, shape, type and offset that could hurt, built here byte
+// by byte.
 #include "gguf/gguf_reader.h"
 
 #include <catch2/catch.hpp>
@@ -81,10 +82,12 @@ TEST_CASE("A header that is not GGUF's is refused by what it is") {
         {"version 4", kUnsupported, "version is 4", [](auto& b) { b.version = 4; }},
         {"big-endian", kUnsupported, "big-endian", [](auto& b) { b.version = 3u << 24; }},
         {"tensors", kInvalid, "tensor count 18446744073709551615", [](auto& b) { b.n_tensors = kMax; }},
-        {"tensors that wrap", kInvalid, "tensor count 768614336404564651", [](auto& b) { b.n_tensors = kMax / 24 + 1; }},
+        {"tensors that wrap", kInvalid, "tensor count 768614336404564651",
+         [](auto& b) { b.n_tensors = kMax / 24 + 1; }},
         {"keys", kInvalid, "metadata keys 18446744073709551615", [](auto& b) { b.n_entries = kMax; }},
         {"keys that wrap", kInvalid, "metadata keys", [](auto& b) { b.n_entries = kMax / 13 + 1; }},
-        {"one key more", kTruncated, "metadata key 2", [](auto& b) { b.str("general.name", "x").n_entries = 3; }},
+        {"one key more", kTruncated, "metadata key 2",
+         [](auto& b) { b.str("general.name", "x").n_entries = 3; }},
         {"one tensor more", kInvalid, "tensor 1", [](auto& b) { b.zeros("a", {64}, 0, 256).n_tensors = 2; }},
     });
 }
@@ -122,18 +125,28 @@ TEST_CASE("Values are held to their types and to the bytes that are there") {
     check_all({
         {"type 13", kInvalid, "k: value type 13", [](auto& b) { b.raw_entry("k", 13); }},
         {"type max", kInvalid, "k: value type 4294967295", [](auto& b) { b.raw_entry("k", UINT32_MAX); }},
-        {"bool 2", kInvalid, "k: bool is 2", [](auto& b) { GgufBuilder::put<uint8_t>(b.raw_entry("k", 7), 2); }},
-        {"bool 2 in array", kInvalid, "k: bool is 2", [](auto& b) { GgufBuilder::put<uint8_t>(b.array("k", 7, 1), 2); }},
-        {"string max", kInvalid, "k;18446744073709551615", [](auto& b) { GgufBuilder::put(b.raw_entry("k", 8), kMax); }},
-        {"string long", kTruncated, "k;1073741823", [](auto& b) { GgufBuilder::put<uint64_t>(b.raw_entry("k", 8), 1073741823); }},
-        {"cut u64", kTruncated, "k;8 bytes;4 left", [](auto& b) { GgufBuilder::put<uint32_t>(b.raw_entry("k", 10), 1); }},
+        {"bool 2", kInvalid, "k: bool is 2",
+         [](auto& b) { GgufBuilder::put<uint8_t>(b.raw_entry("k", 7), 2); }},
+        {"bool 2 in array", kInvalid, "k: bool is 2",
+         [](auto& b) { GgufBuilder::put<uint8_t>(b.array("k", 7, 1), 2); }},
+        {"string max", kInvalid, "k;18446744073709551615",
+         [](auto& b) { GgufBuilder::put(b.raw_entry("k", 8), kMax); }},
+        {"string long", kTruncated, "k;1073741823",
+         [](auto& b) { GgufBuilder::put<uint64_t>(b.raw_entry("k", 8), 1073741823); }},
+        {"cut u64", kTruncated, "k;8 bytes;4 left",
+         [](auto& b) { GgufBuilder::put<uint32_t>(b.raw_entry("k", 10), 1); }},
         {"array max", kInvalid, "k;count 18446744073709551615", [](auto& b) { b.array("k", 0, kMax); }},
-        {"array f64 wraps", kInvalid, "k;count 2305843009213693953", [](auto& b) { b.array("k", 12, kMax / 8 + 2); }},
-        {"array of strings wraps", kInvalid, "k;count", [](auto& b) { b.array("k", 8, (uint64_t{1} << 60) + 1); }},
-        {"array of strings, too many", kTruncated, "k;count 3", [](auto& b) { b.array("k", 8, 3).resize(b.entries().size() + 23); }},
-        {"string in array past the end", kTruncated, "k;length 9", [](auto& b) { GgufBuilder::put<uint64_t>(b.array("k", 8, 1), 9); }},
+        {"array f64 wraps", kInvalid, "k;count 2305843009213693953",
+         [](auto& b) { b.array("k", 12, kMax / 8 + 2); }},
+        {"array of strings wraps", kInvalid, "k;count",
+         [](auto& b) { b.array("k", 8, (uint64_t{1} << 60) + 1); }},
+        {"array of strings, too many", kTruncated, "k;count 3",
+         [](auto& b) { b.array("k", 8, 3).resize(b.entries().size() + 23); }},
+        {"string in array past the end", kTruncated, "k;length 9",
+         [](auto& b) { GgufBuilder::put<uint64_t>(b.array("k", 8, 1), 9); }},
         {"array type 13", kInvalid, "k;element type 13", [](auto& b) { b.array("k", 13, 0); }},
-        {"array of arrays, too many", kTruncated, "k;count 1099511627776", [](auto& b) { b.array("k", 9, uint64_t{1} << 40); }},
+        {"array of arrays, too many", kTruncated, "k;count 1099511627776",
+         [](auto& b) { b.array("k", 9, uint64_t{1} << 40); }},
         {"nested 9 deep", kInvalid, "k;nested", [](auto& b) { nest(b.raw_entry("k", 9), 9); }},
         {"nested 5000 deep", kInvalid, "k;nested", [](auto& b) { nest(b.raw_entry("k", 9), 5000); }},
     });
@@ -154,15 +167,20 @@ TEST_CASE("Alignment and split are held to what takt reads") {
         {"0", kInvalid, "general.alignment is 0;power", align(0)},
         {"3", kInvalid, "general.alignment is 3;power", align(3)},
         {"2 GiB", kInvalid, "general.alignment is 2147483648;exceeds", align(1u << 31)},
-        {"negative", kInvalid, "general.alignment;-32", [](auto& b) { b.template number<int32_t>("general.alignment", -32); }},
-        {"string", kInvalid, "general.alignment;string;integer", [](auto& b) { b.str("general.alignment", "32"); }},
+        {"negative", kInvalid, "general.alignment;-32",
+         [](auto& b) { b.template number<int32_t>("general.alignment", -32); }},
+        {"string", kInvalid, "general.alignment;string;integer",
+         [](auto& b) { b.str("general.alignment", "32"); }},
         {"float", kInvalid, "general.alignment;f32", [](auto& b) { b.number("general.alignment", 32.0f); }},
-        {"split", kUnsupported, "split.count is 2", [](auto& b) { b.template number<uint16_t>("split.count", 2); }},
+        {"split", kUnsupported, "split.count is 2",
+         [](auto& b) { b.template number<uint16_t>("split.count", 2); }},
     });
 }
 
 TEST_CASE("Tensor names and dimensions are held to their rules") {
-    const auto named = [](std::string name) { return [name](GgufBuilder& b) { b.zeros(name, {32}, 0, 128); }; };
+    const auto named = [](std::string name) {
+        return [name](GgufBuilder& b) { b.zeros(name, {32}, 0, 128); };
+    };
     const auto n_dims = [](uint32_t n) {
         return [n](GgufBuilder& b) {
             GgufBuilder::put_string(b.infos(), "w");
@@ -176,12 +194,14 @@ TEST_CASE("Tensor names and dimensions are held to their rules") {
         {"NUL", kInvalid, "ame of tensor 0;NUL", named(std::string("blk.0\0x", 7))},
         {"not ASCII", kInvalid, "ame of tensor 0;0xc3", named("\xc3\xa9")},
         {"65 bytes", kInvalid, "ame of tensor 0;65;64", named(std::string(65, 'n'))},
-        {"length max", kInvalid, "ame of tensor 0;18446744073709551615", [](auto& b) {
+        {"length max", kInvalid, "ame of tensor 0;18446744073709551615",
+         [](auto& b) {
              GgufBuilder::put(b.infos(), kMax);
              b.infos().resize(40);
              b.n_tensors = 1;
          }},
-        {"twice", kInvalid, "Tensor w is a duplicate", [](auto& b) { b.zeros("w", {1}, 0, 4).zeros("w", {1}, 0, 4); }},
+        {"twice", kInvalid, "Tensor w is a duplicate",
+         [](auto& b) { b.zeros("w", {1}, 0, 4).zeros("w", {1}, 0, 4); }},
         {"no dimension", kInvalid, "Tensor w: 0 dimensions", n_dims(0)},
         {"five", kInvalid, "Tensor w: 5 dimensions", n_dims(5)},
         {"2^32-1", kInvalid, "Tensor w: 4294967295 dimensions", n_dims(UINT32_MAX)},
@@ -198,7 +218,8 @@ TEST_CASE("Shapes whose size wraps, is zero or exceeds the file are refused") {
         {"0 last", kInvalid, "w;dimension 0;[64, 0]", shaped({64, 0}, 0)},
         {"0 after a wrap", kInvalid, "w;shape", shaped({half, half, 0}, 0)},
         {"-1", kInvalid, "w;shape;18446744073709551615;exceeds", shaped({64, kMax}, 0)},
-        {"product wraps to 0", kInvalid, "w;shape;exceeds", shaped({uint64_t{1} << 32, uint64_t{1} << 32}, 0)},
+        {"product wraps to 0", kInvalid, "w;shape;exceeds",
+         shaped({uint64_t{1} << 32, uint64_t{1} << 32}, 0)},
         {"product wraps to 64", kInvalid, "w;shape;exceeds", shaped({64, half + 1, 1, 2}, 0)},
         {"bytes wrap to 0", kInvalid, "w;shape;exceeds", shaped({uint64_t{1} << 62}, 0)},
         {"bytes 2^64 - 16", kInvalid, "w;shape;exceeds", shaped({4, (1u << 30) - 1, (1u << 30) + 1}, 0)},
@@ -221,7 +242,8 @@ TEST_CASE("Types that takt does not read are refused by name, numbers without a 
 
 TEST_CASE("Offsets past the data, that wrap, unaligned or overlapping are refused") {
     const auto at = [](uint64_t offset) {
-        return [offset](GgufBuilder& b) { b.zeros("a", {64}, 0, 256).tensor("w", {64}, 0, Bytes(256), offset); };
+        return
+            [offset](GgufBuilder& b) { b.zeros("a", {64}, 0, 256).tensor("w", {64}, 0, Bytes(256), offset); };
     };
     check_all({
         {"past", kTruncated, "w;offset 1048576;past the end of file", at(1 << 20)},

@@ -35,9 +35,18 @@ std::shared_ptr<const GgufFile> must_open(const GgufBuilder& builder) {
 
 TEST_CASE("Values of every type are found by key, widened") {
     GgufBuilder builder = small_file();
-    builder.number<uint8_t>("u8", 250).number<int8_t>("i8", -3).number<uint16_t>("u16", 65000).number<int16_t>("i16", -30000);
-    builder.number<uint32_t>("u32", 4000000000u).number<int32_t>("i32", -2000000000).number<uint64_t>("u64", UINT64_MAX);
-    builder.number<int64_t>("i64", INT64_MIN).number<float>("f32", 0.5f).number<double>("f64", 1e300).flag("yes", true).flag("no", false);
+    builder.number<uint8_t>("u8", 250)
+        .number<int8_t>("i8", -3)
+        .number<uint16_t>("u16", 65000)
+        .number<int16_t>("i16", -30000);
+    builder.number<uint32_t>("u32", 4000000000u)
+        .number<int32_t>("i32", -2000000000)
+        .number<uint64_t>("u64", UINT64_MAX);
+    builder.number<int64_t>("i64", INT64_MIN)
+        .number<float>("f32", 0.5f)
+        .number<double>("f64", 1e300)
+        .flag("yes", true)
+        .flag("no", false);
     const auto file = must_open(builder);
     CHECK(file->version() == 3);
     CHECK(file->entries().size() == 13);
@@ -59,7 +68,10 @@ TEST_CASE("Values of every type are found by key, widened") {
 
 TEST_CASE("An absent key is no error; a wrong type or a negative size is one that names key, type or value") {
     GgufBuilder builder = small_file();
-    builder.number<int32_t>("below", -4).number<int32_t>("above", 4).number<float>("real", 1.0f).strings("words", {"a"});
+    builder.number<int32_t>("below", -4)
+        .number<int32_t>("above", 4)
+        .number<float>("real", 1.0f)
+        .strings("words", {"a"});
     const auto file = must_open(builder);
     CHECK(file->find("none") == nullptr);
     CHECK_FALSE((*file->get_uint("none")).has_value());
@@ -73,20 +85,25 @@ TEST_CASE("An absent key is no error; a wrong type or a negative size is one tha
         CHECK(result.status().code() == StatusCode::file_invalid);
         return result.status().message();
     };
-    CHECK(message(file->get_uint("below")) == "Metadata key below is -4, out of range: must not be negative.");
+    CHECK(message(file->get_uint("below")) ==
+          "Metadata key below is -4, out of range: must not be negative.");
     CHECK(message(file->get_uint("real")) == "Metadata key real has type f32, must be an integer.");
     CHECK(message(file->get_float("above")) == "Metadata key above has type i32, must be a float.");
     CHECK(message(file->get_bool("real")) == "Metadata key real has type f32, must be a bool.");
     CHECK(message(file->get_string("words")) == "Metadata key words has type array, must be a string.");
-    CHECK(message(file->get_array("real", GgufType::f32)) == "Metadata key real has type f32, must be an array of f32.");
-    CHECK(message(file->get_array("words", GgufType::u32)) == "Metadata key words is an array of type string, must be of u32.");
+    CHECK(message(file->get_array("real", GgufType::f32)) ==
+          "Metadata key real has type f32, must be an array of f32.");
+    CHECK(message(file->get_array("words", GgufType::u32)) ==
+          "Metadata key words is an array of type string, must be of u32.");
 }
 
 TEST_CASE("Arrays of numbers, strings, bools and arrays keep their order") {
     GgufBuilder builder = small_file();
     std::vector<int32_t> many(3000);
     for (size_t i = 0; i < many.size(); ++i) many[i] = -static_cast<int32_t>(i);
-    builder.numbers<int32_t>("many", many).numbers<uint8_t>("bytes", {1, 2, 255}).numbers<float>("reals", {0.25f, -1.0f});
+    builder.numbers<int32_t>("many", many)
+        .numbers<uint8_t>("bytes", {1, 2, 255})
+        .numbers<float>("reals", {0.25f, -1.0f});
     builder.strings("words", {"", "a", std::string("z\0\xff", 3)}).numbers<uint64_t>("none", {});
     GgufBuilder::Bytes& flags = builder.array("flags", 7, 2);
     GgufBuilder::put<uint8_t>(flags, 1);
@@ -104,7 +121,8 @@ TEST_CASE("Arrays of numbers, strings, bools and arrays keep their order") {
     CHECK(found->signeds[2999] == -2999);
     CHECK((*file->get_array("bytes", GgufType::u8))->unsigneds == std::vector<uint64_t>{1, 2, 255});
     CHECK((*file->get_array("reals", GgufType::f32))->floats == std::vector<double>{0.25, -1.0});
-    CHECK((*file->get_array("words", GgufType::string))->strings == std::vector<std::string>{"", "a", std::string("z\0\xff", 3)});
+    CHECK((*file->get_array("words", GgufType::string))->strings ==
+          std::vector<std::string>{"", "a", std::string("z\0\xff", 3)});
     CHECK((*file->get_array("none", GgufType::u64))->size() == 0);
     CHECK((*file->get_array("flags", GgufType::boolean))->booleans == std::vector<uint8_t>{1, 0});
     const GgufArray* outer = *file->get_array("nested", GgufType::array);

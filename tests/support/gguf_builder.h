@@ -100,10 +100,12 @@ public:
         ++tensor_count_;
         return *this;
     }
-    GgufBuilder& f32_tensor(std::string_view name, const std::vector<uint64_t>& dims, const std::vector<float>& values) {
+    GgufBuilder& f32_tensor(std::string_view name, const std::vector<uint64_t>& dims,
+                            const std::vector<float>& values) {
         return tensor(name, dims, 0, std::as_bytes(std::span(values)));
     }
-    GgufBuilder& zeros(std::string_view name, const std::vector<uint64_t>& dims, uint32_t type_id, size_t n_bytes) {
+    GgufBuilder& zeros(std::string_view name, const std::vector<uint64_t>& dims, uint32_t type_id,
+                       size_t n_bytes) {
         return tensor(name, dims, type_id, Bytes(n_bytes));
     }
 
@@ -122,10 +124,14 @@ private:
     }
     template <typename T>
     static constexpr uint32_t type_id() {
-        if constexpr (std::is_same_v<T, float>) return 6;
-        else if constexpr (std::is_same_v<T, double>) return 12;
-        else if constexpr (sizeof(T) == 8) return std::is_signed_v<T> ? 11 : 10;
-        else return (sizeof(T) == 1 ? 0u : sizeof(T) == 2 ? 2u : 4u) + (std::is_signed_v<T> ? 1u : 0u);
+        if constexpr (std::is_same_v<T, float>)
+            return 6;
+        else if constexpr (std::is_same_v<T, double>)
+            return 12;
+        else if constexpr (sizeof(T) == 8)
+            return std::is_signed_v<T> ? 11 : 10;
+        else
+            return (sizeof(T) == 1 ? 0u : sizeof(T) == 2 ? 2u : 4u) + (std::is_signed_v<T> ? 1u : 0u);
     }
     Bytes head() const {
         Bytes out;

@@ -24,7 +24,9 @@ std::vector<char> read_file(const std::string& path) {
     return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-uint32_t bits_of(float value) { return std::bit_cast<uint32_t>(value); }
+uint32_t bits_of(float value) {
+    return std::bit_cast<uint32_t>(value);
+}
 
 }  // namespace
 
@@ -45,7 +47,8 @@ TEST_CASE("Each type gives the golden bits") {
         std::vector<char> raw(raw_size + 1);
         std::memcpy(raw.data() + 1, data.data() + raw_at, raw_size);
         std::vector<float> out(n_elements), golden(n_elements);
-        std::memcpy(golden.data(), data.data() + entry.at("f32").at("offset").get<size_t>(), n_elements * sizeof(float));
+        std::memcpy(golden.data(), data.data() + entry.at("f32").at("offset").get<size_t>(),
+                    n_elements * sizeof(float));
         dequantize_row(info->dtype, std::as_bytes(std::span(raw).subspan(1)), out);
         size_t n_different = 0;
         for (size_t i = 0; i < n_elements; ++i) n_different += bits_of(out[i]) != bits_of(golden[i]);
@@ -65,18 +68,22 @@ TEST_CASE("Every f16 value becomes the float of the same value, and comes back a
         } else if (exponent == 0) {
             REQUIRE(value == sign * std::ldexp(static_cast<float>(mantissa), -24));
         } else {
-            REQUIRE(value == sign * std::ldexp(static_cast<float>(mantissa + 1024), static_cast<int>(exponent) - 25));
+            REQUIRE(value ==
+                    sign * std::ldexp(static_cast<float>(mantissa + 1024), static_cast<int>(exponent) - 25));
         }
         REQUIRE(std::signbit(value) == ((bits & 0x8000) != 0));
         const uint16_t back = f32_to_f16(value);
-        if (std::isnan(value)) REQUIRE(std::isnan(f16_to_f32(back)));
-        else REQUIRE(back == bits);
+        if (std::isnan(value))
+            REQUIRE(std::isnan(f16_to_f32(back)));
+        else
+            REQUIRE(back == bits);
     }
 }
 
 TEST_CASE("Rounding to f16 goes to the nearest, ties to even") {
     for (uint32_t bits = 0; bits < 0x7bff; ++bits) {
-        const float low = f16_to_f32(static_cast<uint16_t>(bits)), high = f16_to_f32(static_cast<uint16_t>(bits + 1));
+        const float low = f16_to_f32(static_cast<uint16_t>(bits)),
+                    high = f16_to_f32(static_cast<uint16_t>(bits + 1));
         const float middle = low + (high - low) / 2;
         const uint32_t even = bits % 2 == 0 ? bits : bits + 1;
         REQUIRE(f32_to_f16(middle) == even);
