@@ -9,11 +9,14 @@ function(takt_isa_flags suffix)
         endif()
     endif()
 endfunction()
-# g++ 12 warns about the undefined operands inside its own AVX-512 intrinsics.
+set(TAKT_AVX2_FLAGS -mavx2 -mfma -mf16c)
 set(TAKT_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c -mavx2)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    list(APPEND TAKT_AVX512_FLAGS -Wno-uninitialized -Wno-maybe-uninitialized)
+    # Without these g++ computes all products of a block before it adds the first, and spills them. Version 12 also warns about the
+    # undefined operands inside its own AVX-512 intrinsics.
+    list(APPEND TAKT_AVX2_FLAGS -fno-tree-reassoc -fno-tree-ter)
+    list(APPEND TAKT_AVX512_FLAGS -fno-tree-reassoc -fno-tree-ter -Wno-uninitialized -Wno-maybe-uninitialized)
 endif()
-takt_isa_flags(avx2 -mavx2 -mfma -mf16c)
+takt_isa_flags(avx2 ${TAKT_AVX2_FLAGS})
 takt_isa_flags(avx512 ${TAKT_AVX512_FLAGS})
 takt_isa_flags(avx512_vnni ${TAKT_AVX512_FLAGS} -mavx512vnni)

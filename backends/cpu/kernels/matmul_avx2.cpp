@@ -18,21 +18,19 @@ constexpr size_t kChunkBytes = size_t{128} << 10;
 struct Dot {
     static constexpr bool kSignedWeights = true;
     static constexpr int kTileRows = 4, kTileVectors = 1;
-    void begin(VecI start) { sum = start; }
-    template <int kBits>
-    void step(VecI weights, VecI x, int i) {
+    template <int kBits, int kNth>
+    static inline __attribute__((always_inline)) void step(VecI& sum, VecI& pairs, VecI weights, VecI x) {
         constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : kBits == 6 ? 2 : 1;
-        VecI pairs;
+        VecI product;
         if constexpr (kBits == 8) {
-            pairs = _mm256_maddubs_epi16(_mm256_abs_epi8(weights), _mm256_sign_epi8(x, weights));
+            product = _mm256_maddubs_epi16(_mm256_abs_epi8(weights), _mm256_sign_epi8(x, weights));
         } else {
-            pairs = _mm256_maddubs_epi16(weights, x);
+            product = _mm256_maddubs_epi16(weights, x);
         }
-        short_sum = i % kFlush == 0 ? pairs : _mm256_add_epi16(short_sum, pairs);
-        if (i % kFlush == kFlush - 1) sum = add_i(sum, _mm256_madd_epi16(short_sum, _mm256_set1_epi16(1)));
+        if constexpr (kNth % kFlush == 0) pairs = product;
+        else pairs = _mm256_add_epi16(pairs, product);
+        if constexpr (kNth % kFlush == kFlush - 1) sum = add_i(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
     }
-    VecI end() const { return sum; }
-    VecI sum, short_sum;
 };
 
 }  // namespace

@@ -15,11 +15,8 @@ constexpr size_t kChunkBytes = size_t{384} << 10;
 struct Dot {
     static constexpr bool kSignedWeights = false;
     static constexpr int kTileRows = 6, kTileVectors = 2;
-    void begin(VecI start) { sum = start; }
-    template <int kBits>
-    void step(VecI weights, VecI x, int) { sum = _mm512_dpbusd_epi32(sum, weights, x); }
-    VecI end() const { return sum; }
-    VecI sum;
+    template <int kBits, int kNth>
+    static inline __attribute__((always_inline)) void step(VecI& sum, VecI&, VecI weights, VecI x) { sum = _mm512_dpbusd_epi32(sum, weights, x); }
 };
 
 }  // namespace

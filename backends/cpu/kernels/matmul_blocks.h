@@ -1,11 +1,11 @@
 // Products of packed block weights, written once for every x86 ISA. Included inside an ISA's namespace after its vec_<isa>.h, store_output.h
 // and a Dot type:
 //
-//   struct Dot {                      // int32 sums of one vector of output rows with one row of x
+//   struct Dot {                      // how four products a lane are added to int32 sums
 //       static constexpr bool kSignedWeights;        // q8_0 weights are handed over as signed bytes, else as unsigned with an offset
 //       static constexpr int kTileRows, kTileVectors // registers: rows of x, and vectors of output rows, that one tile holds
-//       template <int kBits> void step(VecI weights, VecI x, int i);  // adds four products a lane; i counts the steps of a group
-//       void begin(VecI start); VecI end() const;
+//       // Adds to sum, maybe by way of pairs (16-bit sums of its own); kNth counts the steps of a group from 0.
+//       template <int kBits, int kNth> static void step(VecI& sum, VecI& pairs, VecI weights, VecI x);
 //   };
 //
 // Every output is one chain: sum = fma(scale * float(dot), x_scale, sum), then (kinds with mins) sum = fma(min, x_scaled_sum, sum),
@@ -101,7 +101,7 @@ inline VecF load_mins(const VectorOfRows& rows, size_t block) {
 // Values 4 i to 4 i + 3 of the block; kNth counts the steps of the group.
 template <PackedKind kKind, int i, int kNth, int kRows, int kVectors>
 inline __attribute__((always_inline)) void step(const VectorOfRows (&w)[kVectors], const std::byte* const (&x)[kRows], size_t block,
-                                                Dot (&dots)[kRows][kVectors]) {
+                                                VecI (&dots)[kRows][kVectors], VecI (&pairs)[kRows][kVectors]) {
     VecI weights[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) weights[v] = load_weights<kKind, i>(w[v], block);
@@ -110,7 +110,7 @@ inline __attribute__((always_inline)) void step(const VectorOfRows (&w)[kVectors
         const VecI four = splat_i(*reinterpret_cast<const int*>(x[t] + kBlockValues * block + 4 * i));
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
-            dots[t][v].template step<Traits<kKind>::kBits>(weights[v], four, kNth);
+            Dot::step<Traits<kKind>::kBits, kNth>(dots[t][v], pairs[t][v], weights[v], four);
         }
     }
 }
@@ -121,7 +121,7 @@ inline __attribute__((always_inline)) void add_group(const MatmulCall& call, con
                                                      const std::byte* const (&x)[kRows], size_t block,
                                                      VecF (&sums)[kRows][kVectors]) {
     using T = Traits<kKind>;
-    Dot dots[kRows][kVectors];
+    VecI dots[kRows][kVectors], pairs[kRows][kVectors];
     constexpr bool kUndo = T::kOffset && !(T::kEightBits && Dot::kSignedWeights);
     constexpr int kShift = T::kEightBits ? 7 : T::kSixBits ? 5 : T::kFifthBit ? 4 : 3;
     const size_t offset_at = T::kSixBits ? call.x_layout.minus_half_sums_offset + 8 * block + 4 * kGroup
@@ -131,22 +131,25 @@ inline __attribute__((always_inline)) void add_group(const MatmulCall& call, con
         VecI start = zero_i();
         if constexpr (kUndo) start = shift_left<kShift>(splat_i(*reinterpret_cast<const int*>(x[t] + offset_at)));
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) dots[t][v].begin(start);
+        for (int v = 0; v < kVectors; ++v) {
+            dots[t][v] = start;
+            pairs[t][v] = zero_i();
+        }
     }
     if constexpr (T::kSixBits) {
-        step<kKind, 4 * kGroup, 0>(w, x, block, dots);
-        step<kKind, 4 * kGroup + 1, 1>(w, x, block, dots);
-        step<kKind, 4 * kGroup + 2, 2>(w, x, block, dots);
-        step<kKind, 4 * kGroup + 3, 3>(w, x, block, dots);
+        step<kKind, 4 * kGroup, 0>(w, x, block, dots, pairs);
+        step<kKind, 4 * kGroup + 1, 1>(w, x, block, dots, pairs);
+        step<kKind, 4 * kGroup + 2, 2>(w, x, block, dots, pairs);
+        step<kKind, 4 * kGroup + 3, 3>(w, x, block, dots, pairs);
     } else {   // both nibbles of a vector one after the other
-        step<kKind, 0, 0>(w, x, block, dots);
-        step<kKind, 4, 1>(w, x, block, dots);
-        step<kKind, 1, 2>(w, x, block, dots);
-        step<kKind, 5, 3>(w, x, block, dots);
-        step<kKind, 2, 4>(w, x, block, dots);
-        step<kKind, 6, 5>(w, x, block, dots);
-        step<kKind, 3, 6>(w, x, block, dots);
-        step<kKind, 7, 7>(w, x, block, dots);
+        step<kKind, 0, 0>(w, x, block, dots, pairs);
+        step<kKind, 4, 1>(w, x, block, dots, pairs);
+        step<kKind, 1, 2>(w, x, block, dots, pairs);
+        step<kKind, 5, 3>(w, x, block, dots, pairs);
+        step<kKind, 2, 4>(w, x, block, dots, pairs);
+        step<kKind, 6, 5>(w, x, block, dots, pairs);
+        step<kKind, 3, 6>(w, x, block, dots, pairs);
+        step<kKind, 7, 7>(w, x, block, dots, pairs);
     }
     VecF scales[kVectors];
 #pragma GCC unroll 8
@@ -155,7 +158,7 @@ inline __attribute__((always_inline)) void add_group(const MatmulCall& call, con
     for (int t = 0; t < kRows; ++t) {
         const VecF x_scale = splat(*reinterpret_cast<const float*>(x[t] + call.x_layout.scales_offset + 4 * block));
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) sums[t][v] = fma(mul(scales[v], to_float(dots[t][v].end())), x_scale, sums[t][v]);
+        for (int v = 0; v < kVectors; ++v) sums[t][v] = fma(mul(scales[v], to_float(dots[t][v])), x_scale, sums[t][v]);
     }
 }
 
