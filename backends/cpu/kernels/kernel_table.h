@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "cpu/kernels/panel_layout.h"
+#include "cpu/kernels/row_layout.h"
 
 namespace takt::cpu {
 
@@ -20,6 +21,7 @@ struct KernelTable {
     void (*matmul[kPackedKinds])(const MatmulCall& call);
 
     // ---- Elementwise and attention (rms_norm, rope, activation, attention, …) --------------------------------------
+    RowKernels rows;   // the same bits on every ISA
 };
 
 void fill_scalar(KernelTable& table);

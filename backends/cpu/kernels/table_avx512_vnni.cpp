@@ -8,7 +8,7 @@ void fill_avx512_vnni(KernelTable& table) {
     // ---- Packed weights and products
     avx512_vnni::set_block_matmul(table);
 
-    // ---- Elementwise and attention
+    // ---- Elementwise and attention: those of avx512
 }
 
 }  // namespace takt::cpu

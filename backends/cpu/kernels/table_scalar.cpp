@@ -1,6 +1,7 @@
 // The scalar table: every entry, in plain C++.
 #include "cpu/kernels/kernel_table.h"
 #include "cpu/kernels/product_kernels.h"
+#include "cpu/kernels/row_kernels.h"
 
 namespace takt::cpu {
 
@@ -10,6 +11,8 @@ void fill_scalar(KernelTable& table) {
     scalar::set_matmul(table);
 
     // ---- Elementwise and attention
+    scalar::set_elementwise(table.rows);
+    scalar::set_attention(table.rows);
 }
 
 }  // namespace takt::cpu
