@@ -36,7 +36,6 @@ constexpr uint32_t kNoTasks = UINT32_MAX;
 constexpr uint64_t job_word(uint32_t job, uint32_t next) {
     return uint64_t{job} << 32 | next;
 }
-constexpr uint32_t job_of(uint64_t word) {
     return static_cast<uint32_t>(word >> 32);
 }
 constexpr uint32_t next_of(uint64_t word) {
@@ -51,7 +50,7 @@ struct ThreadPool::Impl {
     alignas(64) std::atomic<uint64_t> word{job_word(0, kNoTasks)};
     alignas(64) std::atomic<uint32_t> unfinished{0};
     std::atomic<uint32_t> caller_parked{0};
-    alignas(64) std::atomic<uint32_t> job{0};  // repeats job_of(word): a futex is 32 bits wide
+    alignas(64) std::atomic<uint32_t> job{0};  // repeats the high half of word: a futex is 32 bits wide
     std::atomic<uint32_t> n_parked{0};
     std::atomic<bool> stop{false};
     // Written only while word says kNoTasks, with release; read with acquire before a claim. Whoever read a
