@@ -10,6 +10,8 @@ namespace takt::cpu::avx2 {
 
 namespace {
 
+// Zen 5 (EPYC, one thread, November 2026), 512 rows: q4_1 271, q6_k 158, q8_0 180 GOP/s; 4 rows a tile give 263, 154, 174;
+// 2 rows of two vectors 257, 130, 161.
 constexpr size_t kChunkBytes = size_t{128} << 10;
 
 // vpmaddubsw adds two products into 16 bits with saturation. |x| <= 127, so two products of b-bit weights are at most
@@ -17,7 +19,7 @@ constexpr size_t kChunkBytes = size_t{128} << 10;
 // taken signed: |w| * (x with w's sign), at most 128 * 127 * 2.
 struct Dot {
     static constexpr bool kSignedWeights = true;
-    static constexpr int kTileRows = 4, kTileVectors = 1;
+    static constexpr int kTileRows = 6, kTileVectors = 1;
     template <int kBits, int kNth>
     static inline __attribute__((always_inline)) void step(VecI& sum, VecI& pairs, VecI weights, VecI x) {
         constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : kBits == 6 ? 2 : 1;

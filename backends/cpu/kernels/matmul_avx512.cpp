@@ -10,6 +10,7 @@ namespace takt::cpu::avx512 {
 
 namespace {
 
+// Zen 5 (EPYC, one thread, November 2026), 512 rows: q4_1 547, q6_k 350, q8_0 331 GOP/s; 6 rows a tile give 553, 337, 344.
 constexpr size_t kChunkBytes = size_t{384} << 10;
 
 // vpmaddubsw adds two products into 16 bits with saturation. |x| <= 127, so two products of b-bit weights are at most

@@ -1,0 +1,226 @@
+// Sizes first, all of them checked; then the same sizes are allocated.
+#include "cpu/cpu_memory.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/checked_math.h"
+
+namespace takt::cpu {
+namespace {
+
+// A product of factors; sticks at "too much".
+class Size {
+public:
+    Size(std::initializer_list<uint64_t> factors) {
+        for (const uint64_t factor : factors) bytes_ = bytes_ ? checked_mul(*bytes_, factor) : std::nullopt;
+    }
+    std::optional<uint64_t> bytes() const { return bytes_; }
+
+private:
+    std::optional<uint64_t> bytes_ = 1;
+};
+
+struct Sizes {
+    std::vector<uint64_t> slots, quantized, keys, values, angles;
+    uint64_t scratch = 0, partials = 0, argmax = 0;   // scratch: of one worker
+    uint64_t n_threads = 1;
+    bool overflow = false;
+
+    uint64_t take(const Size& size) {
+        overflow = overflow || !size.bytes();
+        return size.bytes().value_or(0);
+    }
+    uint64_t total_scratch() {
+        uint64_t total = 0;
+        for (const auto* list : {&slots, &quantized, &angles}) {
+            for (const uint64_t bytes : *list) add(total, bytes);
+        }
+        for (const uint64_t bytes : {take({scratch, n_threads}), partials, argmax}) add(total, bytes);
+        return total;
+    }
+    uint64_t total_state() {
+        uint64_t total = 0;
+        for (const auto* list : {&keys, &values}) {
+            for (const uint64_t bytes : *list) add(total, bytes);
+        }
+        return total;
+    }
+
+private:
+    void add(uint64_t& total, uint64_t bytes) {
+        const std::optional<uint64_t> sum = checked_add(total, bytes);
+        overflow = overflow || !sum;
+        total = sum.value_or(0);
+    }
+};
+
+uint64_t slot_stride(const StepPlan::Slot& slot) { return slot.output ? slot.width : padded_dim(slot.width); }
+
+uint64_t rows_of(const StepPlan::Slot& slot, const CompileOptions& options) {
+    return slot.domain == RowDomain::tokens ? options.max_rows : options.max_output_rows;
+}
+
+std::vector<const RopeOp*> rope_ops(const Program& program) {
+    std::vector<const RopeOp*> ops;
+    for (const Op& op : program.ops) {
+        if (const auto* rope = std::get_if<RopeOp>(&op)) ops.push_back(rope);
+    }
+    return ops;
+}
+
+bool same_angles(const RopeOp& a, const RopeOp& b) {
+    return a.rotated_dim == b.rotated_dim && a.style == b.style && a.base == b.base && a.frequency_scale == b.frequency_scale &&
+           a.factors == b.factors;
+}
+
+std::vector<RopeOp> rope_shapes(const Program& program) {
+    std::vector<RopeOp> shapes;
+    for (const RopeOp* op : rope_ops(program)) {
+        const auto same = [&](const RopeOp& shape) { return same_angles(shape, *op); };
+        if (std::ranges::none_of(shapes, same)) shapes.push_back(*op);
+    }
+    return shapes;
+}
+
+// Floats that one worker needs at once for an attention task: states of the chunk and in all, scores, gathered blocks.
+uint64_t attention_floats(const AttentionOp& op, const KvStateDecl& state) {
+    const uint64_t heads = heads_per_group(op, state), queries = task_rows(static_cast<uint32_t>(heads)) * heads;
+    const uint64_t gathered = uint64_t{kTilePositions} * (state.key_dim + padded_dim(state.value_dim)) / 2;   // float16
+    const uint64_t pointers = queries * sizeof(float*) / sizeof(float);
+    return queries * (2 * state_stride(state.value_dim) + kTilePositions + kRowLanes) + gathered + pointers + 64;
+}
+
+uint64_t scratch_floats(const Program& program) {
+    uint64_t floats = 2 * uint64_t{kGatedRows} * kGatedPanels * kPanelRows;
+    for (const Op& op : program.ops) {
+        if (const auto* attention = std::get_if<AttentionOp>(&op)) {
+            floats = std::max(floats, attention_floats(*attention, program.state(attention->state)));
+        } else if (const auto* append = std::get_if<KvAppendOp>(&op)) {
+            floats = std::max<uint64_t>(floats, std::max(program.value(append->keys).width, program.value(append->values).width));
+        }
+    }
+    return (floats + kRowLanes - 1) / kRowLanes * kRowLanes;
+}
+
+uint64_t partial_floats_per_chunk(const Program& program) {
+    uint64_t floats = 0;
+    for (const Op& op : program.ops) {
+        if (const auto* attention = std::get_if<AttentionOp>(&op)) {
+            const KvStateDecl& state = program.state(attention->state);
+            floats = std::max<uint64_t>(floats, heads_per_group(*attention, state) * state_stride(state.value_dim));
+        }
+    }
+    return floats;
+}
+
+Sizes plan_sizes(const Program& program, const StepPlan& steps, const CompileOptions& options, uint32_t n_threads) {
+    Sizes sizes;
+    sizes.n_threads = n_threads;
+    for (const StepPlan::Slot& slot : steps.slots) {
+        sizes.slots.push_back(sizes.take({rows_of(slot, options), slot_stride(slot), sizeof(float)}));
+    }
+    for (const StepPlan::Slot& slot : steps.quantized_slots) {
+        sizes.quantized.push_back(sizes.take({rows_of(slot, options), quantized_row_bytes(slot.width)}));
+    }
+    for (const KvStateDecl& state : program.states) {
+        const uint64_t positions = uint64_t{options.n_pages[state.group]} * options.page_tokens;
+        sizes.keys.push_back(sizes.take({positions, state.n_kv_heads, state.key_dim, sizeof(uint16_t)}));
+        sizes.values.push_back(sizes.take({positions, state.n_kv_heads, padded_dim(state.value_dim), sizeof(uint16_t)}));
+    }
+    for (const RopeOp& shape : rope_shapes(program)) {
+        sizes.angles.push_back(sizes.take({options.max_rows, 2, shape.rotated_dim, sizeof(float)}));
+    }
+    sizes.scratch = sizes.take({scratch_floats(program), sizeof(float)});
+    sizes.partials = sizes.take({shared_units(n_threads), chunks_of(options.max_context_tokens), partial_floats_per_chunk(program), sizeof(float)});
+    sizes.argmax = sizes.take({options.max_output_rows, (program.vocab_size + kArgmaxColumns - 1) / kArgmaxColumns, sizeof(ArgmaxResult)});
+    return sizes;
+}
+
+Status too_much() { return Status(StatusCode::out_of_memory, "The sizes of pages or scratch don't fit in 64 bits."); }
+
+Status allocate_into(AlignedBuffer& buffer, uint64_t size_bytes, std::string_view what) {
+    Result<AlignedBuffer> made = AlignedBuffer::allocate(size_bytes);
+    if (!made.ok()) return made.status().with_context(what);
+    buffer = std::move(*made);
+    return {};
+}
+
+Status allocate_all(std::vector<AlignedBuffer>& buffers, const std::vector<uint64_t>& sizes, std::string_view what) {
+    buffers.resize(sizes.size());
+    for (size_t i = 0; i < sizes.size(); ++i) TAKT_RETURN_IF_ERROR(allocate_into(buffers[i], sizes[i], what));
+    return {};
+}
+
+}  // namespace
+
+Result<MemoryPlan> CpuMemory::plan(const Program& program, const StepPlan& steps, const CompileOptions& options, uint32_t n_threads) {
+    Sizes sizes = plan_sizes(program, steps, options, n_threads);
+    MemoryPlan plan{0, sizes.total_state(), sizes.total_scratch()};
+    if (sizes.overflow) return too_much();
+    return plan;
+}
+
+Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& steps, const CompileOptions& options, uint32_t n_threads) {
+    Sizes sizes = plan_sizes(program, steps, options, n_threads);
+    sizes.total_scratch();
+    sizes.total_state();
+    if (sizes.overflow) return too_much();
+    CpuMemory memory;
+    TAKT_RETURN_IF_ERROR(allocate_all(memory.slots_, sizes.slots, "Scratch"));
+    TAKT_RETURN_IF_ERROR(allocate_all(memory.quantized_slots_, sizes.quantized, "Scratch"));
+    for (size_t i = 0; i < program.states.size(); ++i) {
+        const KvStateDecl& state = program.states[i];
+        KvPages& pages = memory.pages_.emplace_back();
+        pages.n_kv_heads = state.n_kv_heads;
+        pages.key_dim = state.key_dim;
+        pages.value_stride = padded_dim(state.value_dim);
+        pages.page_tokens = options.page_tokens;
+        TAKT_RETURN_IF_ERROR(allocate_into(pages.keys, sizes.keys[i], "Pages of keys"));
+        TAKT_RETURN_IF_ERROR(allocate_into(pages.values, sizes.values[i], "Pages of values"));
+    }
+    const std::vector<RopeOp> shapes = rope_shapes(program);
+    for (size_t i = 0; i < shapes.size(); ++i) {
+        RopeTable& table = memory.rope_tables_.emplace_back();
+        table.shape = shapes[i];
+        TAKT_RETURN_IF_ERROR(allocate_into(table.angles, sizes.angles[i], "Scratch"));
+    }
+    memory.rope_table_of_.resize(program.values.size());
+    for (const RopeOp* op : rope_ops(program)) {
+        const auto found = std::ranges::find_if(shapes, [&](const RopeOp& shape) { return same_angles(shape, *op); });
+        memory.rope_table_of_[op->out.index] = static_cast<uint32_t>(found - shapes.begin());
+    }
+    memory.scratch_floats_ = sizes.scratch / sizeof(float);
+    TAKT_RETURN_IF_ERROR(allocate_into(memory.scratch_, sizes.scratch * n_threads, "Scratch"));
+    TAKT_RETURN_IF_ERROR(allocate_into(memory.partials_, sizes.partials, "Scratch"));
+    TAKT_RETURN_IF_ERROR(allocate_into(memory.argmax_parts_, sizes.argmax, "Scratch"));
+    memory.floats_.resize(program.values.size());
+    memory.quantized_.resize(program.values.size());
+    for (size_t v = 0; v < program.values.size(); ++v) {
+        if (const uint32_t slot = steps.slot[v]; slot != kNoSlot) {
+            memory.floats_[v] = {memory.slots_[slot].as<float>().data(), slot_stride(steps.slots[slot])};
+        }
+        if (const uint32_t slot = steps.quantized_slot[v]; slot != kNoSlot) {
+            memory.quantized_[v] = QuantizedRows(memory.quantized_slots_[slot].data(), program.values[v].width);
+        }
+    }
+    return memory;
+}
+
+uint64_t CpuMemory::state_bytes() const {
+    uint64_t total = 0;
+    for (const KvPages& pages : pages_) total += pages.keys.size_bytes() + pages.values.size_bytes();
+    return total;
+}
+
+uint64_t CpuMemory::scratch_bytes() const {
+    uint64_t total = scratch_.size_bytes() + partials_.size_bytes() + argmax_parts_.size_bytes();
+    for (const AlignedBuffer& buffer : slots_) total += buffer.size_bytes();
+    for (const AlignedBuffer& buffer : quantized_slots_) total += buffer.size_bytes();
+    for (const RopeTable& table : rope_tables_) total += table.angles.size_bytes();
+    return total;
+}
+
+}  // namespace takt::cpu

@@ -1,0 +1,157 @@
+// A fixed case with whole vectors and a rest, the same numbers for every ISA, compared bit by bit.
+#include "cpu/kernels/row_kernel_check.h"
+
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "cpu/kernels/kernel_choice.h"
+
+namespace takt::cpu {
+namespace {
+
+constexpr size_t kWidth = 76;   // four whole vectors and a rest of 12
+
+struct Numbers {
+    uint32_t state = 7;
+    float next() {
+        state = state * 1664525u + 1013904223u;
+        return (static_cast<float>(state >> 8) / 8388608.0f - 1.0f) * 6.0f;
+    }
+};
+
+std::vector<float> numbers(size_t n, uint32_t seed) {
+    Numbers source{seed};
+    std::vector<float> list(n);
+    for (float& x : list) x = source.next();
+    return list;
+}
+
+using Output = std::vector<float>;
+
+Output run_rms_norm(const RowKernels& rows) {
+    Output out(kWidth);
+    rows.rms_norm(numbers(kWidth, 1).data(), numbers(kWidth, 2).data(), out.data(), kWidth, 1e-5f);
+    return out;
+}
+
+Output run_rope(const RowKernels& rows) {
+    Output out(2 * kWidth);
+    const std::vector<float> in = numbers(kWidth, 1), cosines = numbers(36, 2), sines = numbers(36, 3);
+    for (const bool interleaved : {false, true}) {
+        rows.rope({in.data(), out.data() + (interleaved ? kWidth : 0), cosines.data(), sines.data(), 2, kWidth / 2, 36, interleaved});
+    }
+    return out;
+}
+
+template <typename Kernel>
+Output run_two(Kernel kernel) {
+    Output out(kWidth);
+    kernel(numbers(kWidth, 1).data(), numbers(kWidth, 2).data(), out.data(), kWidth);
+    return out;
+}
+
+template <typename Kernel>
+Output run_factor(Kernel kernel) {
+    Output out(kWidth);
+    kernel(numbers(kWidth, 1).data(), 1.7f, out.data(), kWidth);
+    return out;
+}
+
+Output run_to_half(const RowKernels& rows) {
+    uint16_t halves[kWidth];
+    rows.to_half(numbers(kWidth, 1).data(), halves, kWidth);
+    return Output(halves, halves + kWidth);
+}
+
+Output run_argmax(const RowKernels& rows) {
+    std::vector<float> in = numbers(kWidth, 1);
+    const ArgmaxResult found = rows.argmax(in.data(), kWidth);
+    in[70] = INFINITY;
+    return {found.highest, static_cast<float>(found.index), static_cast<float>(rows.argmax(in.data(), kWidth).finite)};
+}
+
+// Seven queries over a whole tile and a part of one, then merged and finished.
+Output run_attention(const RowKernels& rows, float soft_cap) {
+    constexpr uint32_t kQueries = 7, kDim = 24, kPadded = 32;
+    constexpr size_t kStride = kStateValues + kPadded;
+    std::vector<uint16_t> keys(kDim * kTilePositions), values(kTilePositions * kPadded);
+    rows.to_half(numbers(keys.size(), 3).data(), keys.data(), keys.size());
+    rows.to_half(numbers(values.size(), 4).data(), values.data(), values.size());
+    const std::vector<float> queries = numbers(kQueries * kDim, 5);
+    const float* starts[kQueries];
+    for (size_t q = 0; q < kQueries; ++q) starts[q] = queries.data() + q * kDim;
+    std::vector<float> states(2 * kQueries * kStride), scores(kQueries * (kTilePositions + kRowLanes));
+    AttentionTile tile;
+    for (size_t b = 0; b < kTileBlocks; ++b) {
+        tile.keys[b] = keys.data() + b * kRowLanes;
+        tile.values[b] = values.data() + b * kRowLanes * kPadded;
+        tile.key_stride[b] = kTilePositions;
+    }
+    tile.value_stride = kPadded;
+    tile.key_dim = tile.value_dim = kDim;
+    tile.scale = 0.05f;
+    tile.soft_cap = soft_cap;
+    tile.queries = starts;
+    tile.n_queries = kQueries;
+    tile.state_stride = kStride;
+    tile.scores = scores.data();
+    Output out(kQueries * kDim);
+    for (size_t q = 0; q < 2 * kQueries; ++q) states[q * kStride + kStateHighest] = -INFINITY;
+    for (const uint32_t part : {0u, 1u, 2u}) {   // whole and part into the first states, whole into the second
+        tile.states = states.data() + (part == 2 ? kQueries * kStride : 0);
+        tile.first = part == 1 ? 5 : 0;
+        tile.end = part == 1 ? 39 : kTilePositions;
+        rows.attend(tile);
+    }
+    for (size_t q = 0; q < kQueries; ++q) {
+        rows.merge_states(states.data() + q * kStride, states.data() + (kQueries + q) * kStride, kDim);
+        rows.finish_state(states.data() + q * kStride, out.data() + q * kDim, kDim);
+    }
+    return out;
+}
+
+struct Case {
+    const char* name;
+    Output (*run)(const RowKernels& rows);
+};
+
+constexpr Case kCases[] = {
+    {"rms_norm", run_rms_norm},
+    {"rope", run_rope},
+    {"silu_gate", [](const RowKernels& rows) { return run_two(rows.silu_gate); }},
+    {"gelu_tanh_gate", [](const RowKernels& rows) { return run_two(rows.gelu_tanh_gate); }},
+    {"add", [](const RowKernels& rows) { return run_two(rows.add); }},
+    {"scale", [](const RowKernels& rows) { return run_factor(rows.scale); }},
+    {"soft_cap", [](const RowKernels& rows) { return run_factor(rows.soft_cap); }},
+    {"to_half", run_to_half},
+    {"argmax", run_argmax},
+    {"attention", [](const RowKernels& rows) { return run_attention(rows, 0); }},
+    {"attention with soft cap", [](const RowKernels& rows) { return run_attention(rows, 3); }},
+};
+
+}  // namespace
+
+Status self_test(const RowKernels& rows) {
+    const RowKernels scalar = make_kernel_table(IsaLevel::scalar).rows;
+    for (const Case& test : kCases) {
+        const Output expected = test.run(scalar), got = test.run(rows);
+        if (std::memcmp(expected.data(), got.data(), expected.size() * sizeof(float)) != 0) {
+            return Status(StatusCode::internal, fmt::format("Kernel {} differs from scalar.", test.name));
+        }
+    }
+    return {};
+}
+
+void replace_failing_row_kernels(IsaLevel level, KernelTable& table, std::vector<std::string>& replaced) {
+    for (auto lower = static_cast<int>(level) - 1; lower >= 0; --lower) {
+        const Status status = self_test(table.rows);
+        if (status.ok()) return;
+        const auto sibling = static_cast<IsaLevel>(lower);
+        table.rows = make_kernel_table(sibling).rows;
+        replaced.push_back(fmt::format("{} The row kernels of {} take their place.", status.message(), isa_name(sibling)));
+    }
+}
+
+}  // namespace takt::cpu
