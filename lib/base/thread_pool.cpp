@@ -36,8 +36,6 @@ constexpr uint32_t kNoTasks = UINT32_MAX;
 constexpr uint64_t job_word(uint32_t job, uint32_t next) {
     return uint64_t{job} << 32 | next;
 }
-    return static_cast<uint32_t>(word >> 32);
-}
 constexpr uint32_t next_of(uint64_t word) {
     return static_cast<uint32_t>(word);
 }

@@ -31,6 +31,7 @@ private:
 class ThreadPool {
 public:
     // n_threads counts the calling thread: n_threads - 1 workers are started. 0 means default_threads().
+    // Fewer are started where the system gives no more, and none above 1024.
     explicit ThreadPool(uint32_t n_threads);
     ~ThreadPool();
     ThreadPool(const ThreadPool&) = delete;
@@ -39,8 +40,9 @@ public:
     uint32_t n_threads() const;
 
     // Calls body(task, worker) for every task in [0, n_tasks), on the caller and the workers; returns when
-    // all are done. worker < n_threads() and tells scratch buffers apart. One caller at a time; body must not
-    // throw.
+    // all are done. worker < n_threads() and tells scratch buffers apart. Allocates nothing; body must not
+    // throw. A second caller waits for its turn; a run inside a body runs its tasks right there, as that
+    // body's worker.
     void run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body);
 
     // Physical cores within this process's affinity mask and cgroup quota, at least 1.
