@@ -1,0 +1,77 @@
+// A steady decode step allocates nothing on the worker's thread.
+#include <cstdlib>
+#include <new>
+
+#include "engine_fixture.h"
+
+namespace {
+
+// Only the thread that asks is counted; everything else in the program allocates as it likes.
+thread_local bool counts_allocations = false;
+std::atomic<uint64_t> n_allocations{0};
+
+void* allocate(size_t size) {
+    if (counts_allocations) ++n_allocations;
+    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(size_t size) { return allocate(size); }
+void* operator new[](size_t size) { return allocate(size); }
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete[](void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete[](void* memory, size_t) noexcept { std::free(memory); }
+
+namespace takt {
+namespace {
+
+using namespace takt::test;
+
+RequestOptions steady_request(int i) {
+    RequestOptions options = prompt_of(10, 100, i);
+    options.ignore_eos = true;
+    if (i % 2 == 1) {
+        options.sampler.temperature = 0.9f;
+        options.sampler.top_p = 0.95f;
+        options.sampler.min_p = 0.01f;
+        options.sampler.repetition_penalty = 1.1f;
+        options.sampler.logit_bias = {{3, 1.0f}};
+    }
+    if (i % 3 == 1) options.stop_strings = {"abcabc"};
+    return options;
+}
+
+}  // namespace
+
+TEST_CASE("a steady decode step allocates nothing, whoever reads and however it is sampled") {
+    Fixture fixture(EngineOptions{}, GENERATE(0, 1) == 0 ? tiny_llama() : tiny_gemma());
+    int n_steps = 0;
+    // All six have their prompts behind them after the first steps; they end in the hundredth.
+    fixture.script.before_run = [&](const StepBatch&) {
+        ++n_steps;
+        counts_allocations = n_steps >= 20 && n_steps < 90;
+        return Status();
+    };
+    Engine& engine = fixture.start();
+    std::vector<std::unique_ptr<Request>> requests;
+    int n_heard = 0;
+    for (int i = 0; i < 6; ++i) {
+        RequestOptions options = steady_request(i);
+        if (i < 3) {
+            options.on_event = [&](const Event& event) {
+                n_heard += event.type == EventType::token;
+                return true;
+            };
+        }
+        requests.push_back(std::move(*engine.submit(std::move(options))));
+    }
+    for (const auto& request : requests) REQUIRE(request->wait(UINT64_MAX).ok());
+    CHECK(n_heard > 200);
+    CHECK(n_steps >= 99);
+    CHECK(n_allocations == 0);
+}
+
+}  // namespace takt
