@@ -1,11 +1,11 @@
 // Measures the CPU products against this machine's limits in the same run: bytes a second of one row against a plain read, and operations
-// a second of 512 rows against oneDNN's int8 product. Not part of the suite; one thread.
+// a second of 512 rows against oneDNN's int8 product. Not part of the suite; one thread (OMP_NUM_THREADS=1 for oneDNN).
 //   matmul_bench [type [isa [rows columns]]]
 #include <fmt/core.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <oneapi/dnnl/dnnl.hpp>
 #include <string>
 
@@ -19,7 +19,12 @@ using namespace takt::cpu;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
+// CPU time of this thread: what others run on the machine takes wall time away, but not this.
+double now_seconds() {
+    timespec now{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
 
 // Seconds of the best of several calls, over at least `budget` seconds in all.
 template <typename F>
@@ -27,9 +32,9 @@ double best_seconds(F&& body, double budget = 0.25) {
     body();
     double best = 1e9, spent = 0;
     while (spent < budget) {
-        const auto start = Clock::now();
+        const double start = now_seconds();
         body();
-        const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+        const double seconds = now_seconds() - start;
         best = std::min(best, seconds);
         spent += seconds;
     }
@@ -79,9 +84,9 @@ void measure(DType dtype, IsaLevel level, Shape shape) {
     ThreadPool pool(1);
     std::mt19937 random(1);
     const std::vector<std::byte> blocks = test::random_blocks(dtype, shape.rows, shape.cols, random);
-    const auto start = Clock::now();
+    const double start = now_seconds();
     Result<PackedMatrix> matrix = test::pack_blocks(dtype, shape.rows, shape.cols, blocks, pool);
-    const double pack_seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    const double pack_seconds = now_seconds() - start;
     if (!matrix.ok()) return;
     const KernelTable table = make_kernel_table(level);
     std::vector<float> x(size_t{512} * shape.cols), out(size_t{512} * shape.rows);
