@@ -58,7 +58,7 @@ TEST_CASE("threads that submit, pull, cancel and destroy as they please get the 
         threads.emplace_back([&, t] {
             std::mt19937 random(t);
             for (int round = 0; round < 40; ++round) {
-                const unsigned kind = random() % kKinds;
+                const auto kind = static_cast<unsigned>(random() % kKinds);
                 auto request = engine.submit(request_number(kind));
                 if (!request.ok()) {
                     ++n_wrong;
