@@ -10,9 +10,9 @@ namespace takt::cpu::avx512_vnni {
 
 namespace {
 
-// Zen 5 (EPYC, one thread, November 2026), share of oneDNN's int8 rate of 1.03 TOP/s in the same run, 512 rows: q8_0 69 to 74 %, q4_0 72 %,
-// q4_1 64 to 69 %, q5_0 67 %, q4_k 61 to 66 %, q6_k 47 to 53 % (two scales a block). Tried for q4_1 and q6_k: 4 and 5 rows of two vectors
-// (within 2 %), 10 rows of one (3 to 6 % slower). One row: 83 to 86 % of the read bandwidth, 120 MB and more of weights.
+// Zen 5 (EPYC, one thread, 30 November 2026, on a machine that others also used), share of oneDNN's int8 rate of 0.97 to 1.07 TOP/s in the
+// same run, 512 rows: q8_0 57 to 74 %, q4_0 72 %, q4_1 62 to 69 %, q5_0 67 %, q4_k 61 to 66 %, q6_k 44 to 53 % (two scales a block).
+// Tried: 4 rows of two vectors (q4_1, q6_k) and 5 (q4_1), within 2 %; 10 rows of one, 3 (q4_1) and 7 % (q6_k) slower.
 constexpr size_t kChunkBytes = size_t{384} << 10;
 
 struct Dot {
