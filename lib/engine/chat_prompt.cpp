@@ -7,7 +7,6 @@
 #include <nlohmann/json.hpp>
 
 namespace takt {
-
 namespace {
 
 constexpr int kMaxJsonDepth = 128;   // deeper values would cost stack when written out again
@@ -53,7 +52,8 @@ std::string token_text(const Tokenizer& tokenizer, int32_t id) {
 
 }  // namespace
 
-Result<std::string> render_chat(const Model& model, std::string_view json, bool add_generation_prompt) {
+Result<std::string> render_chat(const Model& model, std::string_view json, bool add_generation_prompt,
+                                std::optional<int64_t> now_unix_seconds) {
     auto chat_template = model.chat_template();
     if (!chat_template.ok()) return chat_template.status();
     auto value = parse_object(json);
@@ -67,9 +67,9 @@ Result<std::string> render_chat(const Model& model, std::string_view json, bool 
     set_default("eos_token", token_text(*model.tokenizer(), model.tokenizer()->eos_id()));
     set_default("tools", nullptr);
     set_default("documents", nullptr);
-    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
     const std::string context = value->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-    return (*chat_template)->render(context, std::chrono::duration_cast<std::chrono::seconds>(now).count());
+    return (*chat_template)->render(context, now_unix_seconds.value_or(now.count()));
 }
 
 Result<std::vector<int32_t>> encode_rendered(const Model& model, std::string_view text) {

@@ -8,7 +8,6 @@
 #include "engine/backend_list.h"
 
 namespace takt {
-
 namespace {
 
 constexpr uint32_t kMaxThreads = 1024;
