@@ -27,8 +27,10 @@ std::string short_text(std::string text) {
     for (char& c : text) {
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
     }
-    if (text.size() > kMaxBytes) text = text.substr(0, kMaxBytes) + "...";
-    return text;
+    if (text.size() <= kMaxBytes) return text;
+    std::size_t end = kMaxBytes;   // not inside a character
+    while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+    return text.substr(0, end) + "...";
 }
 
 std::string members(const Json& object) {

@@ -1,0 +1,258 @@
+/* Every function of takt.h once in its plain use, in C99 and through nothing but the header. argv[1]: a small model. */
+#include <stdlib.h>
+
+#include "c_check.h"
+
+enum { MAX_IDS = 64 };
+
+struct seen {
+    int tokens, finished, released, lines;
+    uint64_t last_ready_ns;
+};
+
+static void on_log(void *user_data, int32_t level, const char *text, size_t text_bytes) {
+    struct seen *seen = user_data;
+    (void)text;
+    CHECK(level >= TAKT_LOG_ERROR && level <= TAKT_LOG_DEBUG && text_bytes > 0);
+    ++seen->lines;
+}
+
+static int32_t on_event(void *user_data, const takt_event *event) {
+    struct seen *seen = user_data;
+    CHECK(event->struct_size == sizeof *event);
+    CHECK(event->ready_ns >= seen->last_ready_ns && event->delivered_ns >= event->ready_ns);
+    seen->last_ready_ns = event->ready_ns;
+    if (event->type == TAKT_EVENT_TOKEN) {
+        CHECK(event->token_index == (uint32_t)seen->tokens && event->token_id >= 0);
+        ++seen->tokens;
+    } else {
+        CHECK(event->type == TAKT_EVENT_FINISHED && event->token_id == -1 && event->status == TAKT_OK);
+        ++seen->finished;
+    }
+    return TAKT_CONTINUE;
+}
+
+static void on_release(void *user_data) { ++((struct seen *)user_data)->released; }
+
+static int32_t on_progress(void *user_data, uint64_t done_bytes, uint64_t total_bytes) {
+    CHECK(done_bytes <= total_bytes);
+    ++*(int *)user_data;
+    return TAKT_CONTINUE;
+}
+
+static int32_t on_logits(void *user_data, size_t position, const float *logits, size_t vocab_size) {
+    size_t *next = user_data;
+    CHECK(position == *next && vocab_size == 384 && logits[0] == logits[0]);
+    ++*next;
+    return TAKT_CONTINUE;
+}
+
+static void names(void) {
+    CHECK(strcmp(takt_version(), "0.1.0") == 0);
+    CHECK(strcmp(takt_last_error(), "") == 0);
+    CHECK(strcmp(takt_status_name(TAKT_OK), "TAKT_OK") == 0);
+    CHECK(strcmp(takt_status_name(TAKT_ERROR_FILE_NOT_FOUND), "TAKT_ERROR_FILE_NOT_FOUND") == 0);
+    CHECK(strcmp(takt_status_name(-12345), "TAKT_ERROR_UNKNOWN") == 0);
+    CHECK(strcmp(takt_finish_reason_name(TAKT_FINISH_NONE), "none") == 0);
+    CHECK(strcmp(takt_finish_reason_name(TAKT_FINISH_STOP), "stop") == 0);
+    CHECK(strcmp(takt_finish_reason_name(TAKT_FINISH_CONTEXT_FULL), "context_full") == 0);
+    CHECK(strcmp(takt_finish_reason_name(99), "unknown") == 0);
+}
+
+/* takt_x_init and TAKT_X_INIT write the same. */
+static void defaults(void) {
+    takt_runtime_options r = TAKT_RUNTIME_OPTIONS_INIT, r2;
+    takt_model_options m = TAKT_MODEL_OPTIONS_INIT, m2;
+    takt_engine_options e = TAKT_ENGINE_OPTIONS_INIT, e2;
+    takt_request_options q = TAKT_REQUEST_OPTIONS_INIT, q2;
+    CHECK_OK(takt_runtime_options_init(&r2, sizeof r2));
+    CHECK_OK(takt_model_options_init(&m2, sizeof m2));
+    CHECK_OK(takt_engine_options_init(&e2, sizeof e2));
+    CHECK_OK(takt_request_options_init(&q2, sizeof q2));
+    CHECK(memcmp(&r, &r2, sizeof r) == 0);
+    CHECK(memcmp(&m, &m2, sizeof m) == 0);
+    CHECK(memcmp(&e, &e2, sizeof e) == 0);
+    CHECK(memcmp(&q, &q2, sizeof q) == 0);
+}
+
+static void backends(const takt_runtime *runtime) {
+    size_t i;
+    int available = 0;
+    CHECK(takt_runtime_thread_count(runtime) == 2);
+    CHECK(takt_runtime_now_ns(runtime) <= takt_runtime_now_ns(runtime));
+    CHECK(takt_backend_count(runtime) >= 2);
+    for (i = 0; i < takt_backend_count(runtime); ++i) {
+        takt_backend_info info = {0};
+        info.struct_size = sizeof info;
+        CHECK_OK(takt_backend_get(runtime, i, &info));
+        CHECK(info.struct_size == sizeof info && strlen(info.name) > 0);
+        CHECK(info.available ? strlen(info.device) > 0 && strlen(info.why_not) == 0 : strlen(info.why_not) > 0);
+        available += (int)info.available;
+    }
+    CHECK(available >= 1);
+}
+
+static void describe(takt_model *model) {
+    takt_model_info info = {0};
+    takt_memory_plan plan = {0};
+    char *text;
+    size_t bytes = 0, again = 0;
+    info.struct_size = sizeof info;
+    plan.struct_size = sizeof plan;
+    CHECK_OK(takt_model_get_info(model, &info));
+    CHECK(strcmp(info.family, "llama") == 0 && info.vocab_size == 384 && info.n_layers > 0 && info.packed_bytes > 0);
+    CHECK(info.weight_bytes > 0 && info.parameter_count > 0 && info.fingerprint != 0 && info.bos_id == 380);
+    CHECK_OK(takt_model_plan(model, NULL, &plan));
+    CHECK(plan.total_bytes == plan.weight_bytes + plan.kv_bytes + plan.scratch_bytes && plan.kv_bytes > 0);
+    CHECK(plan.weight_bytes == info.packed_bytes);
+
+    CHECK_OK(takt_model_inspect(model, NULL, 0, &bytes));
+    text = malloc(bytes);
+    CHECK_OK(takt_model_inspect(model, text, bytes, &again));
+    CHECK(bytes == again && text[0] == '{' && text[bytes - 1] == '}');
+    free(text);
+    CHECK_OK(takt_model_program(model, NULL, 0, &bytes));
+    text = malloc(bytes);
+    CHECK_OK(takt_model_program(model, text, bytes, &again));
+    CHECK(bytes == again);
+    free(text);
+}
+
+/* Returns how many ids there are. */
+static size_t text_and_ids(const takt_model *model, int32_t *ids) {
+    static const char kChat[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
+    char text[256];
+    size_t count = 0, bytes = 0;
+    CHECK_OK(takt_model_tokenize(model, "Hello, world!", 13, 0, ids, MAX_IDS, &count));
+    CHECK(count == 10 && ids[0] == 39 && ids[9] == 0);
+    CHECK_OK(takt_model_detokenize(model, ids, count, 0, text, sizeof text, &bytes));
+    CHECK(bytes == 13 && memcmp(text, "Hello, world!", 13) == 0);
+    CHECK_OK(takt_model_render_chat(model, kChat, strlen(kChat), 1, text, sizeof text, &bytes));
+    CHECK(bytes > 2 && bytes < sizeof text);
+    CHECK_OK(takt_model_tokenize(model, "Hello, world!", 13, TAKT_ADD_SPECIAL, ids, MAX_IDS, &count));
+    CHECK(count == 11 && ids[0] == 380);
+    return count;
+}
+
+static void blocking(takt_engine *engine, const int32_t *ids, size_t ids_count) {
+    struct seen seen = {0, 0, 0, 0, 0};
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_timing timing = {0};
+    size_t position = 3;
+    timing.struct_size = sizeof timing;
+    ask.prompt_ids = ids;
+    ask.prompt_ids_count = ids_count;
+    ask.max_tokens = 5;
+    ask.ignore_eos = 1;
+    ask.on_event = on_event;
+    ask.on_release = on_release;
+    ask.user_data = &seen;
+    CHECK_OK(takt_engine_generate(engine, &ask, &timing));
+    CHECK(seen.tokens == 5 && seen.finished == 1 && seen.released == 1);
+    CHECK(timing.queue_ns + timing.prefill_ns + timing.decode_ns + timing.finish_ns == timing.e2e_ns);
+    CHECK(timing.generated_tokens == 5 && timing.prompt_tokens == ids_count && timing.finish_reason == TAKT_FINISH_LENGTH);
+    CHECK(timing.step_gap_ns.count == 4 && timing.n_threads == 2 && strlen(timing.backend) > 0);
+    CHECK(timing.submitted_ns <= timing.scheduled_ns && timing.scheduled_ns <= timing.first_token_ns &&
+          timing.first_token_ns <= timing.last_token_ns && timing.last_token_ns <= timing.finished_ns);
+    CHECK_OK(takt_engine_evaluate(engine, ids, ids_count, 3, 0, on_logits, &position));
+    CHECK(position == ids_count);
+}
+
+static void asynchronous(takt_engine *engine) {
+    struct seen seen = {0, 0, 0, 0, 0};
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_request *request = NULL;
+    takt_event event = {0};
+    takt_timing timing = {0};
+    const char *message = NULL;
+    int32_t ids[MAX_IDS];
+    size_t count = 0;
+    int tokens = 0;
+    event.struct_size = sizeof event;
+    timing.struct_size = sizeof timing;
+    ask.prompt = "Hello, world!";
+    ask.prompt_bytes = 13;
+    ask.max_tokens = 4;
+    ask.ignore_eos = 1;
+    ask.on_release = on_release;
+    ask.user_data = &seen;
+    CHECK_OK(takt_engine_submit(engine, &ask, &request));
+    do {
+        CHECK_OK(takt_request_next(request, UINT64_MAX, &event));
+        tokens += event.type == TAKT_EVENT_TOKEN;
+    } while (event.type == TAKT_EVENT_TOKEN);
+    CHECK(tokens == 4 && event.finish_reason == TAKT_FINISH_LENGTH && event.token_index == 4);
+    CHECK_FAILS(TAKT_ERROR_INVALID_STATE, "finished", takt_request_next(request, 0, &event));
+    CHECK_OK(takt_request_wait(request, UINT64_MAX));
+    CHECK_OK(takt_request_cancel(request));
+    CHECK(takt_request_status(request, &message) == TAKT_OK && message != NULL && *message == '\0');
+    CHECK_OK(takt_request_timing(request, &timing));
+    CHECK(timing.generated_tokens == 4 && timing.e2e_ns > 0);
+    CHECK_OK(takt_request_prompt_ids(request, ids, MAX_IDS, &count));
+    CHECK(count == 11 && ids[0] == 380);
+    CHECK(seen.released == 0);
+    takt_request_destroy(request);
+    CHECK(seen.released == 1);
+}
+
+static void session(takt_engine *engine) {
+    struct seen seen = {0, 0, 0, 0, 0};
+    takt_session *conversation = NULL;
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_timing first = {0}, second = {0};
+    first.struct_size = second.struct_size = sizeof first;
+    ask.max_tokens = 3;
+    ask.ignore_eos = 1;
+    ask.on_event = on_event;
+    ask.on_release = on_release;
+    ask.user_data = &seen;
+    CHECK_OK(takt_session_create(engine, "Be brief.", 9, &conversation));
+    CHECK_OK(takt_session_cancel(conversation));   /* nothing runs: no effect on what comes */
+    CHECK_OK(takt_session_send(conversation, "hi", 2, &ask, &first));
+    CHECK(seen.tokens == 3 && seen.finished == 1 && seen.released == 1 && first.generated_tokens == 3);
+    CHECK_OK(takt_session_reset(conversation));
+    seen.tokens = 0;
+    CHECK_OK(takt_session_send(conversation, "hi", 2, &ask, &second));
+    CHECK(second.prompt_tokens == first.prompt_tokens);
+    takt_session_destroy(conversation);
+}
+
+int main(int argc, char **argv) {
+    struct seen seen = {0, 0, 0, 0, 0};
+    takt_runtime_options how = TAKT_RUNTIME_OPTIONS_INIT;
+    takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    takt_runtime *runtime = NULL;
+    takt_model *model = NULL;
+    takt_engine *engine = NULL;
+    int32_t ids[MAX_IDS];
+    size_t count;
+    int progress = 0;
+    if (argc != 2) return 2;
+    names();
+    defaults();
+    how.n_threads = 2;
+    how.log = on_log;
+    how.log_user_data = &seen;
+    how.log_level = TAKT_LOG_DEBUG;
+    CHECK_OK(takt_runtime_create(&how, &runtime));
+    load.path = argv[1];
+    load.progress = on_progress;
+    load.progress_user_data = &progress;
+    CHECK_OK(takt_model_load(runtime, &load, &model));
+    limits.context_tokens = 200;
+    CHECK_OK(takt_engine_create(model, &limits, &engine));
+    if (c_check_failures != 0) return 1;
+    CHECK(progress > 0);
+    CHECK(takt_engine_context_tokens(engine) == 200);
+    backends(runtime);
+    describe(model);
+    count = text_and_ids(model, ids);
+    blocking(engine, ids, count);
+    asynchronous(engine);
+    session(engine);
+    CHECK_OK(takt_engine_destroy(engine));
+    takt_model_destroy(model);
+    takt_runtime_destroy(runtime);
+    return c_check_failures != 0;
+}

@@ -1,0 +1,212 @@
+/* Freezes what a compiled program relies on: sizes, offsets and constants of the 64-bit interface. A struct may only grow at
+ * its end, and then its first size stays the least that is accepted (lib/api/struct_copy.h). */
+#include <takt/takt.h>
+
+#define FIXED(NAME, CONDITION) typedef char NAME[(CONDITION) ? 1 : -1]
+#define AT(STRUCT, FIELD, OFFSET, SIZE)                                                                     \
+    FIXED(STRUCT##_##FIELD##_is_in_place, offsetof(STRUCT, FIELD) == (OFFSET) && sizeof(((STRUCT *)0)->FIELD) == (SIZE))
+
+#if UINTPTR_MAX == UINT64_MAX
+
+FIXED(takt_runtime_options_size, sizeof(takt_runtime_options) == 56);
+AT(takt_runtime_options, struct_size, 0, 8);
+AT(takt_runtime_options, log, 8, 8);
+AT(takt_runtime_options, log_user_data, 16, 8);
+AT(takt_runtime_options, clock, 24, 8);
+AT(takt_runtime_options, clock_user_data, 32, 8);
+AT(takt_runtime_options, isa_cap, 40, 8);
+AT(takt_runtime_options, n_threads, 48, 4);
+AT(takt_runtime_options, log_level, 52, 4);
+
+FIXED(takt_model_options_size, sizeof(takt_model_options) == 80);
+AT(takt_model_options, struct_size, 0, 8);
+AT(takt_model_options, path, 8, 8);
+AT(takt_model_options, memory, 16, 8);
+AT(takt_model_options, memory_bytes, 24, 8);
+AT(takt_model_options, descriptor_offset, 32, 8);
+AT(takt_model_options, descriptor_length, 40, 8);
+AT(takt_model_options, backend, 48, 8);
+AT(takt_model_options, progress, 56, 8);
+AT(takt_model_options, progress_user_data, 64, 8);
+AT(takt_model_options, descriptor, 72, 4);
+AT(takt_model_options, metadata_only, 76, 4);
+
+FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 48);
+AT(takt_engine_options, struct_size, 0, 8);
+AT(takt_engine_options, backend, 8, 8);
+AT(takt_engine_options, context_tokens, 16, 4);
+AT(takt_engine_options, max_sequences, 20, 4);
+AT(takt_engine_options, max_waiting, 24, 4);
+AT(takt_engine_options, chunk_tokens, 28, 4);
+AT(takt_engine_options, kv_tokens, 32, 8);
+AT(takt_engine_options, deterministic, 40, 4);
+AT(takt_engine_options, reserved, 44, 4);
+
+FIXED(takt_request_options_size, sizeof(takt_request_options) == 184);
+AT(takt_request_options, struct_size, 0, 8);
+AT(takt_request_options, prompt, 8, 8);
+AT(takt_request_options, prompt_bytes, 16, 8);
+AT(takt_request_options, prompt_ids, 24, 8);
+AT(takt_request_options, prompt_ids_count, 32, 8);
+AT(takt_request_options, stop_strings, 40, 8);
+AT(takt_request_options, stop_strings_count, 48, 8);
+AT(takt_request_options, stop_ids, 56, 8);
+AT(takt_request_options, stop_ids_count, 64, 8);
+AT(takt_request_options, logit_bias_ids, 72, 8);
+AT(takt_request_options, logit_bias_values, 80, 8);
+AT(takt_request_options, logit_bias_count, 88, 8);
+AT(takt_request_options, on_event, 96, 8);
+AT(takt_request_options, on_release, 104, 8);
+AT(takt_request_options, user_data, 112, 8);
+AT(takt_request_options, seed, 120, 8);
+AT(takt_request_options, deadline_ns, 128, 8);
+AT(takt_request_options, prompt_flags, 136, 4);
+AT(takt_request_options, max_tokens, 140, 4);
+AT(takt_request_options, temperature, 144, 4);
+AT(takt_request_options, top_k, 148, 4);
+AT(takt_request_options, top_p, 152, 4);
+AT(takt_request_options, min_p, 156, 4);
+AT(takt_request_options, repetition_penalty, 160, 4);
+AT(takt_request_options, frequency_penalty, 164, 4);
+AT(takt_request_options, presence_penalty, 168, 4);
+AT(takt_request_options, penalty_tokens, 172, 4);
+AT(takt_request_options, ignore_eos, 176, 4);
+AT(takt_request_options, reserved, 180, 4);
+
+FIXED(takt_event_size, sizeof(takt_event) == 112);
+AT(takt_event, struct_size, 0, 8);
+AT(takt_event, text, 8, 8);
+AT(takt_event, text_bytes, 16, 8);
+AT(takt_event, message, 24, 8);
+AT(takt_event, message_bytes, 32, 8);
+AT(takt_event, type, 40, 4);
+AT(takt_event, token_id, 44, 4);
+AT(takt_event, token_index, 48, 4);
+AT(takt_event, finish_reason, 52, 4);
+AT(takt_event, status, 56, 4);
+AT(takt_event, step_rows, 60, 4);
+AT(takt_event, submitted_ns, 64, 8);
+AT(takt_event, scheduled_ns, 72, 8);
+AT(takt_event, computed_ns, 80, 8);
+AT(takt_event, ready_ns, 88, 8);
+AT(takt_event, delivered_ns, 96, 8);
+AT(takt_event, compute_ns, 104, 8);
+
+FIXED(takt_distribution_size, sizeof(takt_distribution) == 40);
+AT(takt_distribution, count, 0, 8);
+AT(takt_distribution, p50, 8, 8);
+AT(takt_distribution, p95, 16, 8);
+AT(takt_distribution, p99, 24, 8);
+AT(takt_distribution, max, 32, 8);
+
+FIXED(takt_timing_size, sizeof(takt_timing) == 280);
+AT(takt_timing, struct_size, 0, 8);
+AT(takt_timing, submitted_ns, 8, 8);
+AT(takt_timing, scheduled_ns, 16, 8);
+AT(takt_timing, first_token_ns, 24, 8);
+AT(takt_timing, last_token_ns, 32, 8);
+AT(takt_timing, finished_ns, 40, 8);
+AT(takt_timing, queue_ns, 48, 8);
+AT(takt_timing, prefill_ns, 56, 8);
+AT(takt_timing, preempted_ns, 64, 8);
+AT(takt_timing, decode_ns, 72, 8);
+AT(takt_timing, finish_ns, 80, 8);
+AT(takt_timing, e2e_ns, 88, 8);
+AT(takt_timing, ttft_ns, 96, 8);
+AT(takt_timing, tpot_ns, 104, 8);
+AT(takt_timing, tpot_n1_ns, 112, 8);
+AT(takt_timing, step_gap_ns, 120, 40);
+AT(takt_timing, itl_ns, 160, 40);
+AT(takt_timing, prompt_tokens, 200, 8);
+AT(takt_timing, cached_tokens, 208, 8);
+AT(takt_timing, generated_tokens, 216, 8);
+AT(takt_timing, prefill_tokens_per_second, 224, 8);
+AT(takt_timing, decode_tokens_per_second, 232, 8);
+AT(takt_timing, backend, 240, 32);
+AT(takt_timing, n_threads, 272, 4);
+AT(takt_timing, finish_reason, 276, 4);
+
+FIXED(takt_model_info_size, sizeof(takt_model_info) == 88);
+AT(takt_model_info, struct_size, 0, 8);
+AT(takt_model_info, family, 8, 8);
+AT(takt_model_info, name, 16, 8);
+AT(takt_model_info, fingerprint, 24, 8);
+AT(takt_model_info, weight_bytes, 32, 8);
+AT(takt_model_info, packed_bytes, 40, 8);
+AT(takt_model_info, parameter_count, 48, 8);
+AT(takt_model_info, vocab_size, 56, 4);
+AT(takt_model_info, context_tokens, 60, 4);
+AT(takt_model_info, n_layers, 64, 4);
+AT(takt_model_info, embedding_dim, 68, 4);
+AT(takt_model_info, bos_id, 72, 4);
+AT(takt_model_info, eos_id, 76, 4);
+AT(takt_model_info, has_chat_template, 80, 4);
+AT(takt_model_info, reserved, 84, 4);
+
+FIXED(takt_backend_info_size, sizeof(takt_backend_info) == 64);
+AT(takt_backend_info, struct_size, 0, 8);
+AT(takt_backend_info, name, 8, 8);
+AT(takt_backend_info, device, 16, 8);
+AT(takt_backend_info, isa, 24, 8);
+AT(takt_backend_info, isa_levels, 32, 8);
+AT(takt_backend_info, why_not, 40, 8);
+AT(takt_backend_info, memory_bytes, 48, 8);
+AT(takt_backend_info, available, 56, 4);
+AT(takt_backend_info, reserved, 60, 4);
+
+FIXED(takt_memory_plan_size, sizeof(takt_memory_plan) == 40);
+AT(takt_memory_plan, struct_size, 0, 8);
+AT(takt_memory_plan, weight_bytes, 8, 8);
+AT(takt_memory_plan, kv_bytes, 16, 8);
+AT(takt_memory_plan, scratch_bytes, 24, 8);
+AT(takt_memory_plan, total_bytes, 32, 8);
+
+#endif
+
+FIXED(TAKT_OK_value, TAKT_OK == 0);
+FIXED(TAKT_ERROR_INVALID_ARGUMENT_value, TAKT_ERROR_INVALID_ARGUMENT == -1);
+FIXED(TAKT_ERROR_INVALID_STATE_value, TAKT_ERROR_INVALID_STATE == -2);
+FIXED(TAKT_ERROR_NOT_FOUND_value, TAKT_ERROR_NOT_FOUND == -3);
+FIXED(TAKT_ERROR_CANCELLED_value, TAKT_ERROR_CANCELLED == -4);
+FIXED(TAKT_ERROR_TIMED_OUT_value, TAKT_ERROR_TIMED_OUT == -5);
+FIXED(TAKT_ERROR_PROMPT_TOO_LONG_value, TAKT_ERROR_PROMPT_TOO_LONG == -6);
+FIXED(TAKT_ERROR_PROMPT_EMPTY_value, TAKT_ERROR_PROMPT_EMPTY == -7);
+FIXED(TAKT_ERROR_BUFFER_TOO_SMALL_value, TAKT_ERROR_BUFFER_TOO_SMALL == -8);
+FIXED(TAKT_ERROR_UNSUPPORTED_value, TAKT_ERROR_UNSUPPORTED == -9);
+FIXED(TAKT_ERROR_QUEUE_FULL_value, TAKT_ERROR_QUEUE_FULL == -10);
+FIXED(TAKT_ERROR_FILE_NOT_FOUND_value, TAKT_ERROR_FILE_NOT_FOUND == -100);
+FIXED(TAKT_ERROR_FILE_IO_value, TAKT_ERROR_FILE_IO == -101);
+FIXED(TAKT_ERROR_FILE_TRUNCATED_value, TAKT_ERROR_FILE_TRUNCATED == -102);
+FIXED(TAKT_ERROR_FILE_INVALID_value, TAKT_ERROR_FILE_INVALID == -103);
+FIXED(TAKT_ERROR_FILE_UNSUPPORTED_value, TAKT_ERROR_FILE_UNSUPPORTED == -104);
+FIXED(TAKT_ERROR_MODEL_UNSUPPORTED_value, TAKT_ERROR_MODEL_UNSUPPORTED == -200);
+FIXED(TAKT_ERROR_MODEL_INVALID_value, TAKT_ERROR_MODEL_INVALID == -201);
+FIXED(TAKT_ERROR_TOKENIZER_INVALID_value, TAKT_ERROR_TOKENIZER_INVALID == -202);
+FIXED(TAKT_ERROR_TEMPLATE_MISSING_value, TAKT_ERROR_TEMPLATE_MISSING == -203);
+FIXED(TAKT_ERROR_TEMPLATE_value, TAKT_ERROR_TEMPLATE == -204);
+FIXED(TAKT_ERROR_LOGITS_NOT_FINITE_value, TAKT_ERROR_LOGITS_NOT_FINITE == -205);
+FIXED(TAKT_ERROR_NO_TOKEN_ALLOWED_value, TAKT_ERROR_NO_TOKEN_ALLOWED == -206);
+FIXED(TAKT_ERROR_OUT_OF_MEMORY_value, TAKT_ERROR_OUT_OF_MEMORY == -300);
+FIXED(TAKT_ERROR_DEVICE_FAILED_value, TAKT_ERROR_DEVICE_FAILED == -301);
+FIXED(TAKT_ERROR_INTERNAL_value, TAKT_ERROR_INTERNAL == -900);
+FIXED(TAKT_CONTINUE_value, TAKT_CONTINUE == 0);
+FIXED(TAKT_STOP_value, TAKT_STOP == 1);
+FIXED(TAKT_LOG_ERROR_value, TAKT_LOG_ERROR == 0);
+FIXED(TAKT_LOG_WARNING_value, TAKT_LOG_WARNING == 1);
+FIXED(TAKT_LOG_INFO_value, TAKT_LOG_INFO == 2);
+FIXED(TAKT_LOG_DEBUG_value, TAKT_LOG_DEBUG == 3);
+FIXED(TAKT_EVENT_TOKEN_value, TAKT_EVENT_TOKEN == 1);
+FIXED(TAKT_EVENT_FINISHED_value, TAKT_EVENT_FINISHED == 2);
+FIXED(TAKT_FINISH_NONE_value, TAKT_FINISH_NONE == 0);
+FIXED(TAKT_FINISH_STOP_value, TAKT_FINISH_STOP == 1);
+FIXED(TAKT_FINISH_LENGTH_value, TAKT_FINISH_LENGTH == 2);
+FIXED(TAKT_FINISH_CANCELLED_value, TAKT_FINISH_CANCELLED == 3);
+FIXED(TAKT_FINISH_CONTEXT_FULL_value, TAKT_FINISH_CONTEXT_FULL == 4);
+FIXED(TAKT_FINISH_DEADLINE_value, TAKT_FINISH_DEADLINE == 5);
+FIXED(TAKT_FINISH_ERROR_value, TAKT_FINISH_ERROR == 6);
+FIXED(TAKT_ADD_SPECIAL_value, TAKT_ADD_SPECIAL == 1);
+FIXED(TAKT_PARSE_SPECIAL_value, TAKT_PARSE_SPECIAL == 2);
+FIXED(TAKT_UNDEFINED_NS_value, TAKT_UNDEFINED_NS == UINT64_MAX);
+FIXED(takt_status_size, sizeof(takt_status) == 4);
+
+int main(void) { return 0; }

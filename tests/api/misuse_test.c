@@ -1,0 +1,324 @@
+/* NULL for every pointer, wrong struct sizes, values without a meaning: each call refuses and names what it was given.
+ * argv[1]: a small model. */
+#include <stdlib.h>
+
+#include "c_check.h"
+
+#define INVALID TAKT_ERROR_INVALID_ARGUMENT
+
+static int32_t on_logits(void *user_data, size_t position, const float *logits, size_t vocab_size) {
+    (void)user_data, (void)position, (void)logits, (void)vocab_size;
+    return TAKT_CONTINUE;
+}
+
+static void null_is_fine_for_destroy(void) {
+    takt_runtime_destroy(NULL);
+    takt_model_destroy(NULL);
+    CHECK_OK(takt_engine_destroy(NULL));
+    takt_request_destroy(NULL);
+    takt_session_destroy(NULL);
+    CHECK(takt_runtime_now_ns(NULL) == 0 && takt_runtime_thread_count(NULL) == 0 && takt_backend_count(NULL) == 0);
+    CHECK(takt_engine_context_tokens(NULL) == 0);
+}
+
+static void init(void) {
+    takt_request_options options;
+    unsigned char bytes[sizeof(takt_request_options) + 64];
+    CHECK_FAILS(INVALID, "options", takt_runtime_options_init(NULL, sizeof(takt_runtime_options)));
+    CHECK_FAILS(INVALID, "options", takt_model_options_init(NULL, sizeof(takt_model_options)));
+    CHECK_FAILS(INVALID, "options", takt_engine_options_init(NULL, sizeof(takt_engine_options)));
+    CHECK_FAILS(INVALID, "options", takt_request_options_init(NULL, sizeof(takt_request_options)));
+    CHECK_FAILS(INVALID, "struct_size is 0", takt_request_options_init(&options, 0));
+    CHECK_FAILS(INVALID, "struct_size", takt_request_options_init(&options, sizeof options - 1));
+    /* A newer program's struct is longer: what this library doesn't know is left alone. */
+    memset(bytes, 0xA5, sizeof bytes);
+    CHECK_OK(takt_request_options_init((takt_request_options *)(void *)bytes, sizeof bytes));
+    memcpy(&options, bytes, sizeof options);
+    CHECK(options.struct_size == sizeof bytes && options.max_tokens == 256 && bytes[sizeof options] == 0xA5);
+}
+
+static void runtime_calls(takt_runtime *runtime) {
+    takt_runtime_options options = TAKT_RUNTIME_OPTIONS_INIT;
+    takt_backend_info info = {0};
+    takt_runtime *other = NULL;
+    CHECK_FAILS(INVALID, "out_runtime", takt_runtime_create(NULL, NULL));
+    options.struct_size = 8;
+    CHECK_FAILS(INVALID, "struct_size is 8", takt_runtime_create(&options, &other));
+    options.struct_size = sizeof options;
+    options.log_level = 4;
+    CHECK_FAILS(INVALID, "log_level is 4", takt_runtime_create(&options, &other));
+    options.log_level = TAKT_LOG_INFO;
+    options.n_threads = 10000;
+    CHECK_FAILS(INVALID, "n_threads is 10000", takt_runtime_create(&options, &other));
+    options.n_threads = 1;
+    options.isa_cap = "abacus";
+    CHECK_FAILS(TAKT_ERROR_NOT_FOUND, "abacus", takt_runtime_create(&options, &other));
+    CHECK(other == NULL);
+    CHECK_FAILS(INVALID, "out_info", takt_backend_get(runtime, 0, NULL));
+    CHECK_FAILS(INVALID, "struct_size is 0", takt_backend_get(runtime, 0, &info));
+    info.struct_size = sizeof info;
+    CHECK_FAILS(INVALID, "runtime", takt_backend_get(NULL, 0, &info));
+    CHECK_FAILS(INVALID, "index is 99", takt_backend_get(runtime, 99, &info));
+}
+
+static void load_calls(takt_runtime *runtime, const char *path) {
+    takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
+    takt_model *model = NULL;
+    CHECK_FAILS(INVALID, "source", takt_model_load(runtime, &load, &model));
+    load.path = path;
+    CHECK_FAILS(INVALID, "runtime", takt_model_load(NULL, &load, &model));
+    CHECK_FAILS(INVALID, "options", takt_model_load(runtime, NULL, &model));
+    CHECK_FAILS(INVALID, "out_model", takt_model_load(runtime, &load, NULL));
+    load.memory = path;
+    CHECK_FAILS(INVALID, "2 are given", takt_model_load(runtime, &load, &model));
+    load.memory = NULL;
+    load.metadata_only = 2;
+    CHECK_FAILS(INVALID, "metadata_only is 2", takt_model_load(runtime, &load, &model));
+    load.metadata_only = 0;
+    load.descriptor = -7;
+    CHECK_FAILS(INVALID, "descriptor is -7", takt_model_load(runtime, &load, &model));
+    load.descriptor = -1;
+    load.descriptor_offset = 8;
+    CHECK_FAILS(INVALID, "descriptor_offset", takt_model_load(runtime, &load, &model));
+    load.descriptor_offset = 0;
+    load.backend = "abacus";
+    CHECK_FAILS(TAKT_ERROR_NOT_FOUND, "abacus", takt_model_load(runtime, &load, &model));
+    load.backend = NULL;
+    load.path = "";
+    CHECK_FAILS(INVALID, "path is empty", takt_model_load(runtime, &load, &model));
+    load.path = "/no/such/folder/model.gguf";
+    CHECK_FAILS(TAKT_ERROR_FILE_NOT_FOUND, "/no/such/folder/model.gguf", takt_model_load(runtime, &load, &model));
+    load.path = "/dev/zero";
+    CHECK_FAILS(TAKT_ERROR_FILE_IO, "/dev/zero", takt_model_load(runtime, &load, &model));
+    load.path = "/";
+    CHECK_FAILS(TAKT_ERROR_FILE_IO, "/", takt_model_load(runtime, &load, &model));
+    load.path = NULL;
+    load.descriptor = 9999;
+    CHECK_FAILS(INVALID, "9999", takt_model_load(runtime, &load, &model));
+    CHECK(model == NULL);
+}
+
+static void model_calls(takt_model *model) {
+    takt_model_info info = {0};
+    takt_memory_plan plan = {0};
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    int32_t ids[4] = {1, 2, 3, 4};
+    char text[4] = {'#', '#', '#', '#'};
+    size_t size = 77;
+    CHECK_FAILS(INVALID, "out_info", takt_model_get_info(model, NULL));
+    CHECK_FAILS(INVALID, "struct_size is 0", takt_model_get_info(model, &info));
+    info.struct_size = sizeof info;
+    CHECK_FAILS(INVALID, "model", takt_model_get_info(NULL, &info));
+    CHECK_FAILS(INVALID, "model", takt_model_inspect(NULL, NULL, 0, &size));
+    CHECK_FAILS(INVALID, "out_bytes", takt_model_inspect(model, NULL, 0, NULL));
+    CHECK_FAILS(INVALID, "out_text", takt_model_inspect(model, NULL, 5, &size));
+    CHECK_FAILS(TAKT_ERROR_BUFFER_TOO_SMALL, "out_text holds 4", takt_model_inspect(model, text, 4, &size));
+    CHECK(size > 1000 && text[0] == '#');
+    CHECK_FAILS(INVALID, "model", takt_model_program(NULL, NULL, 0, &size));
+    CHECK_FAILS(INVALID, "out_bytes", takt_model_program(model, NULL, 0, NULL));
+    CHECK_FAILS(INVALID, "out_plan", takt_model_plan(model, NULL, NULL));
+    plan.struct_size = sizeof plan;
+    CHECK_FAILS(INVALID, "model", takt_model_plan(NULL, NULL, &plan));
+    limits.reserved = 1;
+    CHECK_FAILS(INVALID, "reserved is 1", takt_model_plan(model, &limits, &plan));
+
+    CHECK_FAILS(INVALID, "model", takt_model_tokenize(NULL, "a", 1, 0, ids, 4, &size));
+    CHECK_FAILS(INVALID, "text is NULL", takt_model_tokenize(model, NULL, 1, 0, ids, 4, &size));
+    CHECK_FAILS(INVALID, "out_count", takt_model_tokenize(model, "a", 1, 0, ids, 4, NULL));
+    CHECK_FAILS(INVALID, "out_ids", takt_model_tokenize(model, "a", 1, 0, NULL, 4, &size));
+    CHECK_FAILS(INVALID, "flags is 0x9", takt_model_tokenize(model, "a", 1, 9, ids, 4, &size));
+    CHECK_FAILS(INVALID, "2147483648", takt_model_tokenize(model, "a", (size_t)1 << 31, 0, ids, 4, &size));
+    CHECK_FAILS(TAKT_ERROR_BUFFER_TOO_SMALL, "10 are needed", takt_model_tokenize(model, "Hello, world!", 13, 0, ids, 4, &size));
+    CHECK(size == 10 && ids[0] == 1);
+    CHECK_OK(takt_model_tokenize(model, NULL, 0, 0, ids, 4, &size));
+    CHECK(size == 0);
+    ids[2] = 384;
+    CHECK_FAILS(INVALID, "ids[2] is 384", takt_model_detokenize(model, ids, 4, 0, text, 4, &size));
+    ids[2] = -1;
+    CHECK_FAILS(INVALID, "ids[2] is -1", takt_model_detokenize(model, ids, 4, 0, text, 4, &size));
+    CHECK_FAILS(INVALID, "model", takt_model_detokenize(NULL, ids, 1, 0, text, 4, &size));
+    CHECK_FAILS(INVALID, "ids is NULL", takt_model_detokenize(model, NULL, 1, 0, text, 4, &size));
+    CHECK_FAILS(INVALID, "out_bytes", takt_model_detokenize(model, ids, 1, 0, text, 4, NULL));
+    CHECK_FAILS(INVALID, "keep_special is 2", takt_model_detokenize(model, ids, 1, 2, text, 4, &size));
+    CHECK_OK(takt_model_detokenize(model, NULL, 0, 0, text, 4, &size));
+    CHECK(size == 0);
+    CHECK_FAILS(INVALID, "model", takt_model_render_chat(NULL, "{}", 2, 1, text, 4, &size));
+    CHECK_FAILS(INVALID, "json is NULL", takt_model_render_chat(model, NULL, 0, 1, text, 4, &size));
+    CHECK_FAILS(INVALID, "add_generation_prompt is 5", takt_model_render_chat(model, "{}", 2, 5, text, 4, &size));
+    CHECK_FAILS(INVALID, "out_bytes", takt_model_render_chat(model, "{}", 2, 1, text, 4, NULL));
+}
+
+static void engine_create_calls(takt_model *model) {
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    takt_engine *engine = NULL;
+    CHECK_FAILS(INVALID, "out_engine", takt_engine_create(model, NULL, NULL));
+    CHECK_FAILS(INVALID, "model", takt_engine_create(NULL, NULL, &engine));
+    limits.struct_size = 3;
+    CHECK_FAILS(INVALID, "struct_size is 3", takt_engine_create(model, &limits, &engine));
+    limits.struct_size = sizeof limits;
+    limits.deterministic = 7;
+    CHECK_FAILS(INVALID, "deterministic is 7", takt_engine_create(model, &limits, &engine));
+    limits.deterministic = 0;
+    limits.backend = "abacus";
+    CHECK_FAILS(TAKT_ERROR_NOT_FOUND, "abacus", takt_engine_create(model, &limits, &engine));
+    limits.backend = NULL;
+    limits.context_tokens = 0x80000000u;
+    CHECK_FAILS(INVALID, "2147483648", takt_engine_create(model, &limits, &engine));
+    limits.context_tokens = 0;
+    limits.chunk_tokens = 0x80000000u;
+    CHECK_FAILS(INVALID, "2147483648", takt_engine_create(model, &limits, &engine));
+    CHECK(engine == NULL);
+}
+
+static void request_options(takt_engine *engine) {
+    static const char *const stops[2] = {"x", ""};
+    static const int32_t ids[3] = {1, 2, 384};
+    static const float values[1] = {1.0f};
+    const takt_request_options plain = TAKT_REQUEST_OPTIONS_INIT;
+    takt_request_options ask = plain;
+    takt_request *request = NULL;
+    takt_timing timing = {0};
+#define REFUSED(STATUS, WORD)                                              \
+    CHECK_FAILS(STATUS, WORD, takt_engine_submit(engine, &ask, &request)); \
+    CHECK(request == NULL);                                                \
+    CHECK_FAILS(STATUS, WORD, takt_engine_generate(engine, &ask, NULL))
+#define FRESH (ask = plain, ask.prompt = "ab", ask.prompt_bytes = 2)
+    FRESH;
+    CHECK_FAILS(INVALID, "engine", takt_engine_submit(NULL, &ask, &request));
+    CHECK_FAILS(INVALID, "options", takt_engine_submit(engine, NULL, &request));
+    CHECK_FAILS(INVALID, "out_request", takt_engine_submit(engine, &ask, NULL));
+    CHECK_FAILS(INVALID, "engine", takt_engine_generate(NULL, &ask, NULL));
+    CHECK_FAILS(INVALID, "options", takt_engine_generate(engine, NULL, NULL));
+    CHECK_FAILS(INVALID, "struct_size is 0", takt_engine_generate(engine, &ask, &timing));
+    ask.struct_size = 16;
+    REFUSED(INVALID, "struct_size is 16");
+    ask = plain;
+    REFUSED(TAKT_ERROR_PROMPT_EMPTY, "prompt");
+    FRESH, ask.prompt_ids = ids, ask.prompt_ids_count = 1;
+    REFUSED(INVALID, "prompt_ids");
+    FRESH, ask.prompt = NULL;
+    REFUSED(INVALID, "prompt is NULL");
+    FRESH, ask.prompt = NULL, ask.prompt_bytes = 0, ask.prompt_ids = ids, ask.prompt_ids_count = 3;
+    REFUSED(INVALID, "prompt_ids[2] is 384");
+    FRESH, ask.prompt = "", ask.prompt_bytes = 0, ask.prompt_flags = 0;
+    REFUSED(TAKT_ERROR_PROMPT_EMPTY, "empty");
+    FRESH, ask.prompt_flags = 4;
+    REFUSED(INVALID, "prompt_flags is 0x4");
+    FRESH, ask.stop_strings = stops, ask.stop_strings_count = 2;
+    REFUSED(INVALID, "stop_strings[1] is empty");
+    FRESH, ask.stop_strings_count = 1;
+    REFUSED(INVALID, "stop_strings is NULL");
+    FRESH, ask.stop_ids_count = 1;
+    REFUSED(INVALID, "stop_ids is NULL");
+    FRESH, ask.logit_bias_count = 1, ask.logit_bias_ids = ids;
+    REFUSED(INVALID, "logit_bias_values is NULL");
+    FRESH, ask.logit_bias_count = 1, ask.logit_bias_ids = ids + 2, ask.logit_bias_values = values;
+    REFUSED(INVALID, "384");
+    FRESH, ask.ignore_eos = 2;
+    REFUSED(INVALID, "ignore_eos is 2");
+    FRESH, ask.reserved = 5;
+    REFUSED(INVALID, "reserved is 5");
+    FRESH, ask.temperature = -1.0f;
+    REFUSED(INVALID, "temperature");
+    FRESH, ask.top_p = 1.5f;
+    REFUSED(INVALID, "top_p");
+    FRESH, ask.repetition_penalty = 0.0f;
+    REFUSED(INVALID, "repetition_penalty");
+#undef FRESH
+#undef REFUSED
+}
+
+static void engine_calls(takt_engine *engine) {
+    static const int32_t ids[2] = {1, 999};
+    CHECK_FAILS(INVALID, "engine", takt_engine_evaluate(NULL, ids, 1, 0, 0, on_logits, NULL));
+    CHECK_FAILS(INVALID, "ids", takt_engine_evaluate(engine, NULL, 1, 0, 0, on_logits, NULL));
+    CHECK_FAILS(INVALID, "on_logits", takt_engine_evaluate(engine, ids, 1, 0, 0, NULL, NULL));
+    CHECK_FAILS(INVALID, "ids[1] is 999", takt_engine_evaluate(engine, ids, 2, 0, 0, on_logits, NULL));
+    CHECK_FAILS(INVALID, "first_position is 1", takt_engine_evaluate(engine, ids, 1, 1, 0, on_logits, NULL));
+    CHECK_FAILS(TAKT_ERROR_PROMPT_EMPTY, "no tokens", takt_engine_evaluate(engine, ids, 0, 0, 0, on_logits, NULL));
+}
+
+static void request_calls(takt_engine *engine) {
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_request *request = NULL;
+    takt_event event = {0};
+    takt_timing timing = {0};
+    size_t count = 0;
+    ask.prompt = "ab";
+    ask.prompt_bytes = 2;
+    ask.max_tokens = 0;
+    CHECK_OK(takt_engine_submit(engine, &ask, &request));
+    event.struct_size = sizeof event;
+    timing.struct_size = sizeof timing;
+    CHECK_FAILS(INVALID, "request", takt_request_next(NULL, 0, &event));
+    CHECK_FAILS(INVALID, "out_event", takt_request_next(request, 0, NULL));
+    CHECK_FAILS(INVALID, "request", takt_request_wait(NULL, 0));
+    CHECK_FAILS(INVALID, "request", takt_request_cancel(NULL));
+    CHECK_FAILS(INVALID, "request", takt_request_status(NULL, NULL));
+    CHECK_FAILS(INVALID, "request", takt_request_timing(NULL, &timing));
+    CHECK_FAILS(INVALID, "out_timing", takt_request_timing(request, NULL));
+    CHECK_FAILS(INVALID, "request", takt_request_prompt_ids(NULL, NULL, 0, &count));
+    CHECK_FAILS(INVALID, "out_count", takt_request_prompt_ids(request, NULL, 0, NULL));
+    event.struct_size = 1;
+    CHECK_FAILS(INVALID, "struct_size is 1", takt_request_next(request, 0, &event));
+    CHECK(takt_request_status(request, NULL) == TAKT_OK);
+    takt_request_destroy(request);
+}
+
+static void session_calls(takt_engine *engine) {
+    takt_session *session = NULL;
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    CHECK_FAILS(INVALID, "engine", takt_session_create(NULL, NULL, 0, &session));
+    CHECK_FAILS(INVALID, "out_session", takt_session_create(engine, NULL, 0, NULL));
+    CHECK_FAILS(INVALID, "system is NULL", takt_session_create(engine, NULL, 4, &session));
+    CHECK_FAILS(INVALID, "session", takt_session_send(NULL, "a", 1, &ask, NULL));
+    CHECK_FAILS(INVALID, "session", takt_session_cancel(NULL));
+    CHECK_FAILS(INVALID, "session", takt_session_reset(NULL));
+    CHECK_OK(takt_session_create(engine, NULL, 0, &session));
+    CHECK_FAILS(INVALID, "text is NULL", takt_session_send(session, NULL, 1, &ask, NULL));
+    CHECK_FAILS(INVALID, "options", takt_session_send(session, "a", 1, NULL, NULL));
+    ask.struct_size = 5;
+    CHECK_FAILS(INVALID, "struct_size is 5", takt_session_send(session, "a", 1, &ask, NULL));
+    takt_session_destroy(session);
+}
+
+/* Fields that a struct doesn't have yet are neither read nor written. */
+static void longer_structs(takt_model *model) {
+    struct { takt_model_info info; unsigned char later[32]; } newer;
+    memset(&newer, 0xA5, sizeof newer);
+    newer.info.struct_size = sizeof newer;
+    CHECK_OK(takt_model_get_info(model, &newer.info));
+    CHECK(newer.info.struct_size == sizeof(takt_model_info) && newer.later[0] == 0xA5 && newer.later[31] == 0xA5);
+}
+
+int main(int argc, char **argv) {
+    takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    takt_runtime *runtime = NULL;
+    takt_model *model = NULL;
+    takt_engine *engine = NULL;
+    if (argc != 2) return 2;
+    load.path = argv[1];
+    limits.context_tokens = 64;
+    CHECK_OK(takt_runtime_create(NULL, &runtime));
+    CHECK_OK(takt_model_load(runtime, &load, &model));
+    CHECK_OK(takt_engine_create(model, &limits, &engine));
+    if (c_check_failures != 0) return 1;
+    null_is_fine_for_destroy();
+    init();
+    runtime_calls(runtime);
+    load_calls(runtime, argv[1]);
+    model_calls(model);
+    longer_structs(model);
+    engine_create_calls(model);
+    request_options(engine);
+    engine_calls(engine);
+    request_calls(engine);
+    session_calls(engine);
+    /* Nothing of it hurt what was there. */
+    CHECK(takt_engine_context_tokens(engine) == 64);
+    takt_runtime_destroy(runtime);
+    takt_model_destroy(model);
+    CHECK_OK(takt_engine_destroy(engine));
+    return c_check_failures != 0;
+}

@@ -1,0 +1,122 @@
+// The C++ face: owning handles, exceptions both ways.
+#include <catch2/catch.hpp>
+
+#include <stdexcept>
+#include <type_traits>
+
+#include <takt/takt.hpp>
+
+#include "c_fixture.h"
+
+using takt_test::golden_answer;
+using takt_test::golden_prompt;
+using takt_test::tiny_model;
+
+namespace {
+
+takt::RequestOptions golden_options(uint32_t max_tokens) {
+    takt::RequestOptions options;
+    options.prompt_ids = golden_prompt();
+    options.max_tokens = max_tokens;
+    options.ignore_eos = true;
+    return options;
+}
+
+}  // namespace
+
+static_assert(std::is_move_constructible_v<takt::Engine> && !std::is_copy_constructible_v<takt::Engine>);
+static_assert(std::is_move_assignable_v<takt::Request> && !std::is_copy_assignable_v<takt::Request>);
+
+TEST_CASE("takt.hpp generates, streams and pulls the same tokens") {
+    const takt::Runtime runtime;
+    const takt::Model model(runtime, tiny_model());
+    takt::Engine engine(model);
+    std::vector<int32_t> pushed, pulled;
+    takt::RequestOptions options = golden_options(8);
+    options.on_event = [&](const takt::Event& event) {
+        if (event.is_token()) pushed.push_back(event.raw.token_id);
+        return true;
+    };
+    const takt_timing timing = engine.generate(options);
+    CHECK(timing.generated_tokens == 8);
+    CHECK(pushed == golden_answer());
+    takt::Request request = engine.submit(golden_options(8));
+    while (const std::optional<takt::Event> event = request.next()) {
+        if (event->is_finished()) break;
+        pulled.push_back(event->raw.token_id);
+    }
+    CHECK(pulled == golden_answer());
+    CHECK(request.prompt_ids() == golden_prompt());
+    CHECK(request.status() == TAKT_OK);
+    CHECK(request.message().empty());
+}
+
+TEST_CASE("takt.hpp turns a failed call into an Error with status and sentence") {
+    const takt::Runtime runtime;
+    try {
+        const takt::Model model(runtime, "/no/such/model.gguf");
+        FAIL("it loaded");
+    } catch (const takt::Error& error) {
+        CHECK(error.status() == TAKT_ERROR_FILE_NOT_FOUND);
+        CHECK(std::string(error.what()).find("/no/such/model.gguf") != std::string::npos);
+    }
+}
+
+TEST_CASE("takt.hpp brings an exception of a callback back to the caller") {
+    const takt::Runtime runtime;
+    const takt::Model model(runtime, tiny_model());
+    takt::Engine engine(model);
+    takt::RequestOptions options = golden_options(8);
+    options.on_event = [](const takt::Event&) -> bool { throw std::domain_error("mine"); };
+    CHECK_THROWS_AS(engine.generate(options), std::domain_error);
+    takt::Request request = engine.submit(options);
+    CHECK_THROWS_AS(request.wait(), std::domain_error);
+    takt::ModelOptions load;
+    load.progress = [](uint64_t, uint64_t) -> bool { throw std::domain_error("mine"); };
+    CHECK_THROWS_AS(takt::Model(runtime, tiny_model(), load), std::domain_error);
+    CHECK_THROWS_AS(engine.evaluate(golden_prompt(), 0, 0, [](size_t, const float*, size_t) -> bool { throw std::domain_error("mine"); }),
+                    std::domain_error);
+}
+
+TEST_CASE("takt.hpp drops a running request without waiting for its reader") {
+    const takt::Runtime runtime;
+    const takt::Model model(runtime, tiny_model());
+    takt::Engine engine(model);
+    { const takt::Request dropped = engine.submit(golden_options(200)); }
+    takt::Request kept = engine.submit(golden_options(200));
+    takt::Engine moved = std::move(engine);
+    CHECK(moved.context_tokens() == 256);
+    kept.cancel();
+    CHECK(kept.wait());
+}
+
+TEST_CASE("takt.hpp reads models from memory and text through them") {
+    const takt::Runtime runtime;
+    takt::ModelOptions options;
+    options.metadata_only = true;
+    const takt::Model model(runtime, tiny_model(), options);
+    const std::vector<int32_t> ids = model.tokenize("Hello, world!", 0);
+    CHECK(ids.size() == 10);
+    CHECK(model.detokenize(ids) == "Hello, world!");
+    CHECK(model.tokenize("", 0).empty());
+    CHECK_FALSE(model.render_chat(R"({"messages":[{"role":"user","content":"hi"}]})").empty());
+    CHECK(model.inspect().front() == '{');
+    CHECK_FALSE(model.program().empty());
+    CHECK(model.plan().total_bytes > 0);
+    CHECK(model.info().vocab_size == 384);
+    CHECK_FALSE(runtime.backends().empty());
+}
+
+TEST_CASE("takt.hpp holds a conversation") {
+    const takt::Runtime runtime;
+    const takt::Model model(runtime, tiny_model());
+    const takt::Engine engine(model);
+    takt::Session session(engine, "Be brief.");
+    takt::RequestOptions options;
+    options.max_tokens = 2;
+    options.ignore_eos = true;
+    const uint64_t first = session.send("hi", options).prompt_tokens;
+    CHECK(session.send("hi", options).prompt_tokens > first);
+    session.reset();
+    CHECK(session.send("hi", options).prompt_tokens == first);
+}

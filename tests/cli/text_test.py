@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+"""takt tokenize, detokenize, template, inspect, plan, devices."""
+import json, unittest
+
+from command import DATA, LLAMA, TINY, TaktTest
+
+
+class Text(TaktTest):
+    def test_golden_ids(self):
+        for name in ("llama", "gemma3", "qwen2"):
+            for case in json.loads((TINY / f"{name}.json").read_text())["tokenize"]:
+                flags = [flag for flag, key in (("--add-special", "add_special"), ("--parse-special", "parse_special")) if case[key]]
+                done = self.well("tokenize", "-m", TINY / f"{name}.gguf", *flags, stdin=case["text"].encode())
+                self.assertEqual(done.lines, [{"ids": case["ids"]}])
+
+    def test_bytes_come_back_as_they_went(self):
+        for data in (b"", b"a\0b\0", b"\xff\xfe\x80 \xf4\x90\x80\x80", "Grüße, 漢字 🙂\n".encode(), bytes(range(256)) * 20):
+            ids = self.well("tokenize", "-m", LLAMA, stdin=data).stdout
+            self.assertEqual(self.well("detokenize", "-m", LLAMA, stdin=ids).stdout, data)
+
+    def test_special_tokens_are_written_unless_left_out(self):
+        self.assertNotEqual(self.well("detokenize", "-m", LLAMA, stdin=b"[380]").stdout, b"")
+        self.assertEqual(self.well("detokenize", "-m", LLAMA, "--skip-special", stdin=b"[380]").stdout, b"")
+
+    def test_what_is_no_list_of_ids(self):
+        self.fails(["JSON"], "detokenize", "-m", LLAMA, stdin=b"[1,2")
+        self.fails(["list"], "detokenize", "-m", LLAMA, stdin=b"5")
+        self.fails(["Item 1", "1.5"], "detokenize", "-m", LLAMA, stdin=b"[1,1.5]")
+        self.fails(["ids[1] is 384"], "detokenize", "-m", LLAMA, stdin=b"[1,384]")
+        self.fails(["ids[0] is -1"], "detokenize", "-m", LLAMA, stdin=b"[-1]")
+        self.fails([], "detokenize", "-m", LLAMA, stdin=b"[" * 100000)
+
+    def test_a_template_is_rendered(self):
+        chat = json.dumps({"messages": [{"role": "user", "content": "{{ 7*7 }} \u00fc"}]}).encode()
+        with_turn = self.well("template", "-m", LLAMA, stdin=chat).stdout
+        without = self.well("template", "-m", LLAMA, "--no-generation-prompt", stdin=chat).stdout
+        self.assertIn("{{ 7*7 }} \u00fc".encode(), with_turn)
+        self.assertTrue(with_turn.startswith(without))
+
+    def test_json_that_is_no_chat(self):
+        self.fails(["byte"], "template", "-m", LLAMA, stdin=b'{"messages":[')
+        for text in (b"", b"5", b"{}", b'{"messages":5}', b'{"messages":[5]}'):
+            self.fails([], "template", "-m", LLAMA, stdin=text)
+
+
+class Inspect(TaktTest):
+    def test_inspect_shows_metadata_tensors_and_plan(self):
+        text = self.well("inspect", "-m", LLAMA).stdout.decode()
+        for word in ("llama", "tokenizer.ggml.tokens", "token_embd.weight", "matmul", "fingerprint"):
+            self.assertIn(word, text)
+        (json_line,) = self.well("inspect", "-m", LLAMA, "--json").lines
+        self.assertEqual(json_line["metadata"]["tokenizer.ggml.tokens"]["value"]["count"], 384)
+        self.assertEqual(json_line["config"]["vocab_size"], 384)
+        tensor = next(t for t in json_line["tensors"] if t["name"] == "token_embd.weight")
+        self.assertEqual((tensor["type"], tensor["shape"], tensor["bytes"]), ("f32", [64, 384], 64 * 384 * 4))
+
+    def test_inspect_survives_odd_metadata(self):
+        for path in sorted((DATA / "bad_gguf").glob("1[45]*.gguf")):
+            if not path.name.startswith("140"):
+                self.well("inspect", "-m", path)
+                self.well("inspect", "-m", path, "--json").lines
+
+    def test_plan_adds_up_and_grows_with_context_and_sequences(self):
+        (small,) = self.well("plan", "-m", LLAMA, "--ctx", 64, "--sequences", 1, "--json").lines
+        (large,) = self.well("plan", "-m", LLAMA, "--ctx", 128, "--sequences", 4, "--json").lines
+        for plan in (small, large):
+            self.assertEqual(plan["weight_bytes"] + plan["kv_bytes"] + plan["scratch_bytes"], plan["total_bytes"])
+        self.assertGreaterEqual(large["kv_bytes"], 6 * small["kv_bytes"])
+        self.assertIn(str(small["total_bytes"]), self.well("plan", "-m", LLAMA, "--ctx", 64, "--sequences", 1).stdout.decode())
+
+    def test_devices_lists_every_backend(self):
+        lines = self.well("devices", "--json").lines
+        self.assertIn("reference", [line["backend"] for line in lines])
+        for line in lines:
+            self.assertEqual(line["available"], line["why_not"] == "")
+        self.well("devices")
+
+
+if __name__ == "__main__":
+    unittest.main()
