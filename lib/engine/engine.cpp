@@ -66,6 +66,7 @@ struct Engine::Impl {
     EngineOptions options;
     CompileOptions compile;
     std::string backend;
+    std::shared_ptr<const TokenTexts> texts;
     std::shared_ptr<WorkerSignal> signal = std::make_shared<WorkerSignal>();
     std::shared_ptr<CallbackThreads> callbacks = std::make_shared<CallbackThreads>();
     std::shared_ptr<Worker> worker;
@@ -114,6 +115,7 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime,
         impl->runtime = runtime;
         impl->model = model;
         impl->options = *resolved;
+        impl->texts = std::make_shared<const TokenTexts>(*model->tokenizer());
         impl->compile = make_compile_options(*resolved, *model->program());
         TAKT_RETURN_IF_ERROR(impl->load(**backend, progress));
         return std::shared_ptr<Engine>(new Engine(std::move(impl)));
@@ -150,7 +152,7 @@ Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
         // The last token is sampled but never computed.
         const uint64_t n_positions = std::max(n_prompt, max_total - 1);
         auto running = std::make_unique<RunningRequest>(state, impl_->worker->next_sequence(), static_cast<uint32_t>(max_total),
-                                                        impl_->vocab_size(), impl_->model->tokenizer(), impl_->new_pages(n_positions));
+                                                        impl_->vocab_size(), impl_->texts, impl_->new_pages(n_positions));
         auto request = std::make_unique<Request>(std::move(state));
         if (Status status = impl_->worker->submit(std::move(running)); !status.ok()) {
             request->forget();

@@ -16,12 +16,12 @@ namespace takt {
 struct RunningRequest {
     // max_total: prompt and generated tokens together, at most.
     RunningRequest(std::shared_ptr<RequestState> request_state, uint64_t name, uint32_t max_tokens_in_all, uint32_t vocab_size,
-                   std::shared_ptr<const Tokenizer> tokenizer, std::unique_ptr<SequencePages> own_pages)
+                   std::shared_ptr<const TokenTexts> texts, std::unique_ptr<SequencePages> own_pages)
         : state(std::move(request_state)),
           sequence(name),
           pages(std::move(own_pages)),
           sampler(state->options().sampler, vocab_size),
-          text(std::move(tokenizer), state->options().stop_strings),
+          text(std::move(texts), state->options().stop_strings),
           n_prompt(static_cast<uint32_t>(state->options().prompt_ids.size())),
           max_total(max_tokens_in_all),
           greedy(state->options().sampler.is_plain_greedy()) {

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "tokenizer/detokenizer.h"
+#include "engine/token_texts.h"
 
 namespace takt {
 
 class TextStream {
 public:
-    TextStream(std::shared_ptr<const Tokenizer> tokenizer, std::vector<std::string> stop_strings);
+    TextStream(std::shared_ptr<const TokenTexts> texts, std::vector<std::string> stop_strings);
 
     // Text that became certain with this token; valid UTF-8; borrowed until the next call.
     std::string_view append(int32_t id);
@@ -21,12 +21,16 @@ public:
     bool stopped() const { return stopped_; }
 
 private:
-    std::string_view release(std::string_view fresh);
+    void complete(bool at_end);
+    std::string_view release();
     size_t held_bytes() const;
 
-    Detokenizer detokenizer_;
+    std::shared_ptr<const TokenTexts> texts_;
     std::vector<std::string> stop_strings_;
-    std::string held_, out_;
+    std::string pending_;        // of a character whose other bytes are to come
+    std::string held_;           // whole characters that may become a stop string
+    std::string out_;
+    bool at_start_ = false;      // a leading space would be the tokenizer's own: behind a control token
     bool stopped_ = false;
 };
 

@@ -1,8 +1,11 @@
 // What a reader sees of a stream of tokens: whole characters, and nothing of a stop string.
 #include <catch2/catch.hpp>
 
+#include <random>
+
 #include "engine/text_stream.h"
 #include "engine_fixture.h"
+#include "tokenizer/detokenizer.h"
 
 namespace takt {
 namespace {
@@ -15,6 +18,8 @@ std::vector<int32_t> ids_of(const std::string& text) {
     return *ids;
 }
 
+std::shared_ptr<const TokenTexts> texts() { return std::make_shared<const TokenTexts>(*tiny_llama()->tokenizer()); }
+
 struct Shown {
     std::vector<std::string> pieces;   // one a token, then the rest
     std::string text;
@@ -23,7 +28,7 @@ struct Shown {
 
 // One token a byte, so that everything is cut everywhere.
 Shown show(const std::string& bytes, std::vector<std::string> stops) {
-    TextStream stream(tiny_llama()->tokenizer(), std::move(stops));
+    TextStream stream(texts(), std::move(stops));
     Shown shown;
     for (const char byte : bytes) {
         int32_t id = -1;
@@ -72,9 +77,25 @@ TEST_CASE("a thousand stop strings work as one does") {
     CHECK(show("go on, stop 7 and stop 1777", stops).text == "go on, stop 7 and stop 1777");
 }
 
+TEST_CASE("a stream of any tokens is what the detokenizer makes of them") {
+    for (const auto& model : {tiny_llama(), tiny_gemma(), load_tiny("mistral-as-llama")}) {
+        const auto shared = std::make_shared<const TokenTexts>(*model->tokenizer());
+        std::mt19937 random(5);
+        for (int round = 0; round < 50; ++round) {
+            TextStream stream(shared, {});
+            Detokenizer detokenizer(model->tokenizer(), false, true);
+            for (int i = 0; i < 60; ++i) {
+                const auto id = static_cast<int32_t>(random() % 384);
+                REQUIRE(std::string(stream.append(id)) == detokenizer.append(id, true));
+            }
+            CHECK(std::string(stream.flush()) == detokenizer.flush(true));
+        }
+    }
+}
+
 TEST_CASE("without stop strings text passes as the tokens have it") {
     const std::string text = "The cat sat on the mat, 3 times.";
-    TextStream stream(tiny_llama()->tokenizer(), {});
+    TextStream stream(texts(), {});
     std::string shown;
     for (const int32_t id : ids_of(text)) shown += stream.append(id);
     CHECK(shown == text);
