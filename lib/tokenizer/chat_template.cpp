@@ -1,4 +1,5 @@
-// The border of the template interpreter: sources and contexts checked, its one exception turned into a status.
+// The border of the template interpreter: sources and contexts checked, its one exception turned into a
+// status.
 #include "tokenizer/chat_template.h"
 
 #include <new>
@@ -9,6 +10,7 @@
 #include "tokenizer/jinja_evaluator.h"
 #include "tokenizer/jinja_lexer.h"
 #include "tokenizer/jinja_parser.h"
+#include "tokenizer/jinja_text.h"
 #include "tokenizer/utf8.h"
 
 namespace takt {
@@ -21,9 +23,14 @@ struct ChatTemplate::Impl {
 namespace {
 
 Status template_error(const jinja::Template& tree, const jinja::Error& error, size_t offset) {
-    const auto place = jinja::line_column(tree.source, error.offset == jinja::kNoOffset ? offset : error.offset);
+    const auto place =
+        jinja::line_column(tree.source, error.offset == jinja::kNoOffset ? offset : error.offset);
+    // A template's own exception often brings its full stop.
+    const bool ended =
+        error.message.ends_with('.') || error.message.ends_with('!') || error.message.ends_with('?');
     return Status(StatusCode::template_error,
-                  fmt::format("Chat template, line {}, column {}: {}.", place.line, place.column, error.message));
+                  fmt::format("Chat template, line {}, column {}: {}{}", place.line, place.column,
+                              error.message, ended ? "" : "."));
 }
 
 }  // namespace
@@ -31,14 +38,17 @@ Status template_error(const jinja::Template& tree, const jinja::Error& error, si
 ChatTemplate::ChatTemplate(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 ChatTemplate::~ChatTemplate() = default;
 
-Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view source, const ChatTemplateLimits& limits) {
+Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view source,
+                                                                const ChatTemplateLimits& limits) {
     try {
         if (source.size() > limits.max_template_bytes) {
-            return Status(StatusCode::template_error, fmt::format("Chat template has {} bytes, the limit is {} bytes.",
-                                                                  source.size(), limits.max_template_bytes));
+            return Status(StatusCode::template_error,
+                          fmt::format("Chat template has {} bytes, the limit is {} bytes.", source.size(),
+                                      limits.max_template_bytes));
         }
         if (const size_t end = utf8_valid_end(source, 0); end < source.size()) {
-            return Status(StatusCode::template_error, fmt::format("Chat template isn't UTF-8 at byte {}.", end));
+            return Status(StatusCode::template_error,
+                          fmt::format("Chat template isn't UTF-8 at byte {}.", end));
         }
         auto impl = std::make_unique<Impl>();
         impl->limits = limits;
@@ -73,8 +83,24 @@ Result<std::string> ChatTemplate::render(std::string_view context_json, int64_t 
     } catch (const std::bad_alloc&) {
         return Status(StatusCode::out_of_memory, "No memory is left to render the chat template.");
     } catch (const std::exception& error) {
-        return Status(StatusCode::internal, fmt::format("Chat template can't be rendered: {}.", error.what()));
+        return Status(StatusCode::internal,
+                      fmt::format("Chat template can't be rendered: {}.", error.what()));
     }
+}
+
+Result<std::string> end_at_final_message(std::string_view rendered, std::string_view final_content) {
+    using jinja::Side;
+    const std::string_view bare = jinja::strip(final_content);
+    const size_t place = rendered.rfind(bare);
+    if (place == std::string_view::npos) {
+        return Status(
+            StatusCode::template_error,
+            "Chat template changes the final message, so that the prompt can't be continued after it.");
+    }
+    // White space at the content's end counts if the template kept it.
+    const size_t with_tail = jinja::strip(final_content, Side::left).size();
+    const bool kept = rendered.substr(place, with_tail) == final_content;
+    return std::string(rendered.substr(0, place + (kept ? with_tail : bare.size())));
 }
 
 }  // namespace takt

@@ -1,4 +1,5 @@
-// The model file's own Jinja template: roles to prompt text. An unsupported construct is an error with line and column.
+// The model file's own Jinja template: roles to prompt text. An unsupported construct is an error with line
+// and column.
 #pragma once
 
 #include <cstdint>
@@ -11,22 +12,23 @@
 namespace takt {
 
 struct ChatTemplateLimits {
-    uint64_t max_steps = 2'000'000;          // evaluated nodes
-    uint32_t max_depth = 200;                // nesting of expressions, blocks, macro calls
-    uint64_t max_output_bytes = 16u << 20;
+    uint64_t max_steps = 2'000'000;         // evaluated nodes, items touched, 256 bytes copied
+    uint32_t max_depth = 200;               // nesting of expressions, blocks, macro calls and values
+    uint64_t max_output_bytes = 16u << 20;  // and of every text made on the way
     uint64_t max_template_bytes = 1u << 20;
 };
 
 class ChatTemplate {
 public:
     // Parses; unknown filters, tests and statements are refused here, by name, line and column.
-    static Result<std::shared_ptr<const ChatTemplate>> parse(std::string_view source, const ChatTemplateLimits& limits = {});
+    static Result<std::shared_ptr<const ChatTemplate>> parse(std::string_view source,
+                                                             const ChatTemplateLimits& limits = {});
     ~ChatTemplate();
 
-    // context_json: one JSON object whose members are the template's variables, key order kept (messages, tools,
-    // add_generation_prompt, bos_token, …). Thread-safe. Errors: invalid_argument for JSON that isn't an object (with
-    // byte offset), template_error for everything the template does wrong.
-    // now_unix_seconds serves strftime_now.
+    // context_json: one JSON object whose members are the template's variables, key order kept (messages,
+    // tools, add_generation_prompt, bos_token, …). Thread-safe. Errors: invalid_argument for JSON that isn't
+    // an object (with byte offset), template_error for everything the template does wrong. now_unix_seconds
+    // serves strftime_now, which knows no time zone: add the zone's offset for local time.
     Result<std::string> render(std::string_view context_json, int64_t now_unix_seconds) const;
 
 private:
@@ -34,5 +36,10 @@ private:
     explicit ChatTemplate(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };
+
+// For a conversation whose last message the model shall continue (rendered without a generation prompt): the
+// prompt up to the end of that message's content, without what the template writes behind it. As
+// transformers' continue_final_message. template_error if the content isn't in the prompt.
+Result<std::string> end_at_final_message(std::string_view rendered, std::string_view final_content);
 
 }  // namespace takt

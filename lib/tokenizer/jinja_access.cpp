@@ -12,7 +12,8 @@ namespace {
 
 // Methods that would change their object: known, and refused when called.
 bool changes_object(const Value& value, std::string_view name) {
-    static constexpr std::string_view kList[] = {"append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"};
+    static constexpr std::string_view kList[] = {"append", "clear", "pop",    "reverse",
+                                                 "insert", "sort",  "extend", "remove"};
     static constexpr std::string_view kDict[] = {"clear", "pop", "popitem", "setdefault", "update"};
     if (value.is_list() && value.list().flavour == Flavour::list) {
         return std::find(std::begin(kList), std::end(kList), name) != std::end(kList);
@@ -68,7 +69,8 @@ Value get_attribute(Machine& m, const Value& value, std::string_view name) {
         fail("{}, so it has no attribute '{}'", why ? *why : "a value is undefined", name);
     }
     if (name.starts_with("__")) {
-        return m.undefined(fmt::format("access to attribute '{}' of '{}' is unsafe: it is undefined", name, described(value)));
+        return m.undefined(fmt::format("access to attribute '{}' of '{}' is unsafe: it is undefined", name,
+                                       described(value)));
     }
     if (value.is(Kind::object)) {
         Object& object = value.object();
@@ -82,8 +84,9 @@ Value get_attribute(Machine& m, const Value& value, std::string_view name) {
         return Value(std::shared_ptr<Object>(std::make_shared<Method>(value, method)));
     }
     if (changes_object(value, name)) {
-        return m.undefined(fmt::format("'{}' of '{}' is not allowed in a template (undefined): it would change the value", name,
-                                       described(value)));
+        return m.undefined(
+            fmt::format("'{}' of '{}' is not allowed in a template (undefined): it would change the value",
+                        name, described(value)));
     }
     if (value.is_dict()) {
         if (const Value* member = value.dict().find(name)) return *member;
@@ -112,7 +115,8 @@ Value get_item(Machine& m, const Value& value, const Value& key) {
     }
     if (key.is_text()) return get_attribute(m, value, key.str());
     if (key.is_undefined()) fail_undefined(key);
-    const std::string shown = key.is_integral() ? fmt::format("{}", key.integer()) : std::string(type_name(key));
+    const std::string shown =
+        key.is_integral() ? fmt::format("{}", key.integer()) : std::string(type_name(key));
     return m.undefined(fmt::format("'{}' has no element {}: it is undefined", described(value), shown));
 }
 
@@ -171,7 +175,8 @@ Value slice_text(Machine& m, const Text& text, const SliceBounds& bounds) {
 
 Value get_slice(Machine& m, const Value& value, const Value& from, const Value& to, const Value& step) {
     if (value.is_undefined()) fail_undefined(value);
-    if (value.is_text()) return slice_text(m, value.text(), slice_bounds(from, to, step, value.text().n_chars));
+    if (value.is_text())
+        return slice_text(m, value.text(), slice_bounds(from, to, step, value.text().n_chars));
     if (!value.is_list() || !value.list().indexed()) {
         return m.undefined(fmt::format("'{}' can't be sliced: the slice is undefined", described(value)));
     }
@@ -186,7 +191,9 @@ Value get_slice(Machine& m, const Value& value, const Value& from, const Value& 
 }
 
 Value get_path(Machine& m, const Value& value, const Value& path, const Value* otherwise) {
-    const auto or_otherwise = [&](Value found) { return otherwise && found.is_undefined() ? *otherwise : found; };
+    const auto or_otherwise = [&](Value found) {
+        return otherwise && found.is_undefined() ? *otherwise : found;
+    };
     if (path.is_integral()) return or_otherwise(get_item(m, value, path));
     if (path.is_undefined()) fail_undefined(path);
     if (!path.is_text()) fail("an attribute is a string or an integer, not '{}'", type_name(path));

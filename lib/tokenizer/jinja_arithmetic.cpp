@@ -14,7 +14,9 @@ namespace {
 constexpr Int kMaxInt = static_cast<Int>((static_cast<unsigned __int128>(1) << 127) - 1);
 constexpr Int kMinInt = -kMaxInt - 1;
 
-[[noreturn]] void overflow() { fail("integer overflow: the result doesn't fit 128 bits"); }
+[[noreturn]] void overflow() {
+    fail("integer overflow: the result doesn't fit 128 bits");
+}
 
 Int add(Int a, Int b) {
     if (b > 0 ? a > kMaxInt - b : a < kMinInt - b) overflow();
@@ -26,7 +28,8 @@ Int multiply(Int a, Int b) {
     if ((a == -1 && b == kMinInt) || (b == -1 && a == kMinInt)) overflow();
     // The division rounds to zero, so it bounds the product of the other sign as well.
     const bool same_sign = (a > 0) == (b > 0);
-    if (same_sign ? (a > 0 ? a > kMaxInt / b : a < kMaxInt / b) : (a > 0 ? b < kMinInt / a : a < kMinInt / b)) overflow();
+    if (same_sign ? (a > 0 ? a > kMaxInt / b : a < kMaxInt / b) : (a > 0 ? b < kMinInt / a : a < kMinInt / b))
+        overflow();
     return a * b;
 }
 
@@ -49,7 +52,8 @@ Int modulo(Int a, Int b) {
 
 double float_power(double a, double b) {
     if (a == 0 && b < 0) fail("0.0 cannot be raised to a negative power");
-    if (a < 0 && std::isfinite(b) && b != std::floor(b)) fail("a negative number to a fractional power isn't real");
+    if (a < 0 && std::isfinite(b) && b != std::floor(b))
+        fail("a negative number to a fractional power isn't real");
     const double result = std::pow(a, b);
     if (std::isinf(result) && std::isfinite(a) && std::isfinite(b)) fail("float overflow in a power");
     return result;
@@ -88,32 +92,43 @@ double float_floor_divide(double a, double b) {
 
 Value integer_operation(Machine& m, Operator op, Int a, Int b) {
     switch (op) {
-        case Operator::add: return add(a, b);
+        case Operator::add:
+            return add(a, b);
         case Operator::subtract:
             if (b == kMinInt) overflow();
             return add(a, -b);
-        case Operator::multiply: return multiply(a, b);
+        case Operator::multiply:
+            return multiply(a, b);
         case Operator::divide:
             if (b == 0) fail("division by zero");
             return static_cast<double>(a) / static_cast<double>(b);
-        case Operator::floor_divide: return floor_divide(a, b);
-        case Operator::modulo: return modulo(a, b);
-        case Operator::power: return power(m, a, b);
+        case Operator::floor_divide:
+            return floor_divide(a, b);
+        case Operator::modulo:
+            return modulo(a, b);
+        case Operator::power:
+            return power(m, a, b);
     }
     return {};
 }
 
 Value float_operation(Operator op, double a, double b) {
     switch (op) {
-        case Operator::add: return a + b;
-        case Operator::subtract: return a - b;
-        case Operator::multiply: return a * b;
+        case Operator::add:
+            return a + b;
+        case Operator::subtract:
+            return a - b;
+        case Operator::multiply:
+            return a * b;
         case Operator::divide:
             if (b == 0) fail("float division by zero");
             return a / b;
-        case Operator::floor_divide: return float_floor_divide(a, b);
-        case Operator::modulo: return float_modulo(a, b);
-        case Operator::power: return float_power(a, b);
+        case Operator::floor_divide:
+            return float_floor_divide(a, b);
+        case Operator::modulo:
+            return float_modulo(a, b);
+        case Operator::power:
+            return float_power(a, b);
     }
     return {};
 }
@@ -123,7 +138,8 @@ Value repeat(Machine& m, const Value& value, Int times) {
     if (times < 0 || size == 0) times = 0;
     const uint64_t limit = value.is_text() ? m.limits.max_output_bytes : m.limits.max_steps;
     if (times > 0 && times > static_cast<Int>(limit / size)) {
-        fail("repeating {} {} {} times passes the limit of {}", size, value.is_text() ? "bytes" : "items", times, limit);
+        fail("repeating {} {} {} times passes the limit of {}", size, value.is_text() ? "bytes" : "items",
+             times, limit);
     }
     const auto n = static_cast<size_t>(times);
     if (value.is_text()) {
@@ -136,12 +152,14 @@ Value repeat(Machine& m, const Value& value, Int times) {
     m.step(size * n);
     Values items;
     items.reserve(size * n);
-    for (size_t i = 0; i < n; ++i) items.insert(items.end(), value.list().items.begin(), value.list().items.end());
+    for (size_t i = 0; i < n; ++i)
+        items.insert(items.end(), value.list().items.begin(), value.list().items.end());
     return m.list(std::move(items), value.list().flavour);
 }
 
 bool repeatable(const Value& value) {
-    return value.is_text() || (value.is_list() && (value.list().flavour == Flavour::list || value.list().tuple()));
+    return value.is_text() ||
+           (value.is_list() && (value.list().flavour == Flavour::list || value.list().tuple()));
 }
 
 Value join_texts(Machine& m, const Value& a, const Value& b) {
@@ -211,7 +229,9 @@ std::optional<Int> parse_integer(std::string_view digits, int base) {
     Int value = 0;
     for (const char c : digits) {
         const int lower = c | 0x20;
-        const int digit = c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'z' ? lower - 'a' + 10 : 99;
+        const int digit = c >= '0' && c <= '9'           ? c - '0'
+                          : lower >= 'a' && lower <= 'z' ? lower - 'a' + 10
+                                                         : 99;
         if (digit >= base || value < (kMinInt + digit) / base) return std::nullopt;
         value = value * base - digit;  // below zero, where one more number fits
     }
@@ -245,7 +265,8 @@ Value round_number(const Value& value, int64_t n_digits) {
         return std::nearbyint(number / unit) * unit;
     }
     char digits[700];  // 309 before the point, 323 after it
-    const auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::fixed, static_cast<int>(n_digits));
+    const auto end = std::to_chars(digits, digits + sizeof digits, number, std::chars_format::fixed,
+                                   static_cast<int>(n_digits));
     double rounded = 0;
     std::from_chars(digits, end.ptr, rounded);
     return rounded;

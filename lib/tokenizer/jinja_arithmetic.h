@@ -14,7 +14,8 @@ Value negate(Machine& m, const Value& value);
 Value positive(const Value& value);
 // abs, and the rest of a number's filters.
 Value absolute(const Value& value);
-// Digits of a base up to 36, with an optional sign; nothing else. Empty if that isn't so, or 128 bits don't hold it.
+// Digits of a base up to 36, with an optional sign; nothing else. Empty if that isn't so, or 128 bits don't
+// hold it.
 std::optional<Int> parse_integer(std::string_view digits, int base);
 // A whole float as an integer; throws when 128 bits don't hold it.
 Int to_integer(double value);

@@ -13,21 +13,21 @@ namespace takt::jinja {
 
 enum class ExprKind : uint8_t {
     constant,
-    name,         // text
+    name,  // text
     list,
     tuple,
-    dict,         // parts: key, value, key, value, …
-    attribute,    // parts[0].text
-    item,         // parts[0][parts[1]]
-    slice,        // parts[0][parts[1]:parts[2]:parts[3]], null where open
-    call,         // parts[0](arguments)
-    filter,       // parts[0] | text(arguments); parts[0] is null in a filter block
-    test,         // parts[0] is text(arguments)
+    dict,       // parts: key, value, key, value, …
+    attribute,  // parts[0].text
+    item,       // parts[0][parts[1]]
+    slice,      // parts[0][parts[1]:parts[2]:parts[3]], null where open
+    call,       // parts[0](arguments)
+    filter,     // parts[0] | text(arguments); parts[0] is null in a filter block
+    test,       // parts[0] is text(arguments)
     negate,
     positive,
-    arithmetic,   // parts[0] operation parts[1]
-    concat,       // ~ of all parts
-    compare,      // parts[0] comparisons[0] parts[1] comparisons[1] …
+    arithmetic,  // parts[0] operation parts[1]
+    concat,      // ~ of all parts
+    compare,     // parts[0] comparisons[0] parts[1] comparisons[1] …
     logical_and,
     logical_or,
     logical_not,
@@ -62,16 +62,16 @@ struct Expr {
 };
 
 enum class StmtKind : uint8_t {
-    text,        // literal
-    print,       // expressions
-    conditional, // branches, body is the else
-    loop,        // for targets in expressions[0] if expressions[1]: body, otherwise
-    assign,      // targets = expressions[0]
-    assign_block,// targets = body through expressions[0], a chain of filters or null
-    macro,       // name(parameters): body
-    call_block,  // expressions[0] is the call; parameters and body are its caller
-    filter_block,// expressions[0] is the chain of filters
-    scope,       // with: targets[i] = expressions[i]
+    text,          // literal
+    print,         // expressions
+    conditional,   // branches, body is the else
+    loop,          // for targets in expressions[0] if expressions[1]: body, otherwise
+    assign,        // targets = expressions[0]
+    assign_block,  // targets = body through expressions[0], a chain of filters or null
+    macro,         // name(parameters): body
+    call_block,    // expressions[0] is the call; parameters and body are its caller
+    filter_block,  // expressions[0] is the chain of filters
+    scope,         // with: targets[i] = expressions[i]
     generation,
     loop_break,
     loop_continue,
@@ -92,7 +92,7 @@ struct Parameter {
 
 struct Stmt {
     StmtKind kind = StmtKind::text;
-    bool recursive = false;    // loop
+    bool recursive = false;                                                  // loop
     bool wants_varargs = false, wants_kwargs = false, wants_caller = false;  // macro, call_block
     size_t offset = 0;
     std::string_view literal;  // inside the template's source

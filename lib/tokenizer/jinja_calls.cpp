@@ -58,18 +58,22 @@ Value Evaluator::call(const Value& callee, const Args& args) {
     if (!callee.is(Kind::object)) fail("'{}' object is not callable", type_name(callee));
     Object& object = callee.object();
     switch (object.type) {
-        case Object::Type::function: return static_cast<Function&>(object).body(*this, args);
+        case Object::Type::function:
+            return static_cast<Function&>(object).body(*this, args);
         case Object::Type::method: {
             auto& method = static_cast<Method&>(object);
             return method.function(*this, method.self, args);
         }
-        case Object::Type::macro: return call_macro(static_cast<Macro&>(object), args);
-        case Object::Type::loop: return call_loop(static_cast<Loop&>(object), args);
+        case Object::Type::macro:
+            return call_macro(static_cast<Macro&>(object), args);
+        case Object::Type::loop:
+            return call_loop(static_cast<Loop&>(object), args);
         case Object::Type::loop_method: {
             auto& method = static_cast<LoopMethod&>(object);
             return call_loop_method(method.loop, method.cycle, args);
         }
-        case Object::Type::name_space: break;
+        case Object::Type::name_space:
+            break;
     }
     fail("'Namespace' object is not callable");
 }
@@ -96,7 +100,8 @@ void Evaluator::bind_named(const Macro& macro, const Args& args, Scope& scope, s
     }
     if (stmt.wants_kwargs) scope.set("kwargs", dict(std::move(rest)));
     bool named_caller = false;
-    for (const Parameter& parameter : stmt.parameters) named_caller = named_caller || parameter.name == "caller";
+    for (const Parameter& parameter : stmt.parameters)
+        named_caller = named_caller || parameter.name == "caller";
     if (stmt.wants_caller && !caller && !named_caller && stmt.kind == StmtKind::macro) {
         scope.set("caller", undefined("'caller' is undefined: the macro wasn't called by a call block"));
     }
@@ -113,7 +118,8 @@ Value Evaluator::call_macro(const Macro& macro, const Args& args) {
         given[i] = true;
     }
     if (args.positional.size() > n && !stmt.wants_varargs) {
-        fail("macro '{}' takes not more than {} argument(s), {} were given", stmt.name, n, args.positional.size());
+        fail("macro '{}' takes not more than {} argument(s), {} were given", stmt.name, n,
+             args.positional.size());
     }
     if (stmt.wants_varargs) {
         Values rest;
@@ -124,10 +130,11 @@ Value Evaluator::call_macro(const Macro& macro, const Args& args) {
     for (size_t i = 0; i < n; ++i) {
         const Parameter& parameter = stmt.parameters[i];
         if (given[i]) continue;
-        scope->set(parameter.name, parameter.otherwise
-                                       ? eval(*parameter.otherwise, *scope)
-                                       : undefined(fmt::format("parameter '{}' was not provided: it is undefined",
-                                                               parameter.name)));
+        scope->set(
+            parameter.name,
+            parameter.otherwise
+                ? eval(*parameter.otherwise, *scope)
+                : undefined(fmt::format("parameter '{}' was not provided: it is undefined", parameter.name)));
     }
     Sink out(*this);
     execute(stmt.body, *scope, out);

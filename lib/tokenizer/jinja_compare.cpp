@@ -8,7 +8,9 @@ namespace takt::jinja {
 namespace {
 
 // Lists equal lists, tuples tuples; views and ranges only themselves or their like.
-bool comparable(const List& a, const List& b) { return a.flavour == b.flavour || (a.tuple() && b.tuple()); }
+bool comparable(const List& a, const List& b) {
+    return a.flavour == b.flavour || (a.tuple() && b.tuple());
+}
 
 bool equal_items(Machine& m, const Values& a, const Values& b) {
     if (a.size() != b.size()) return false;
@@ -40,10 +42,13 @@ bool equals(Machine& m, const Value& a, const Value& b) {
             return a.str() == b.str();
         case Kind::list: {
             if (&a.list() == &b.list()) return true;
-            return comparable(a.list(), b.list()) && a.list().sized() && equal_items(m, a.list().items, b.list().items);
+            return comparable(a.list(), b.list()) && a.list().sized() &&
+                   equal_items(m, a.list().items, b.list().items);
         }
-        case Kind::dict: return &a.dict() == &b.dict() || equal_dicts(m, a.dict(), b.dict());
-        default: return a.same(b);
+        case Kind::dict:
+            return &a.dict() == &b.dict() || equal_dicts(m, a.dict(), b.dict());
+        default:
+            return a.same(b);
     }
 }
 
@@ -73,7 +78,8 @@ bool contains(Machine& m, const Value& haystack, const Value& needle) {
     m.step();
     if (haystack.is_text()) {
         if (needle.is_undefined()) fail_undefined(needle);
-        if (!needle.is_text()) fail("'in <string>' requires string as left operand, not {}", type_name(needle));
+        if (!needle.is_text())
+            fail("'in <string>' requires string as left operand, not {}", type_name(needle));
         m.step(haystack.str().size() / 64);
         return find(haystack.str(), needle.str()) != std::string_view::npos;
     }
@@ -90,6 +96,8 @@ bool contains(Machine& m, const Value& haystack, const Value& needle) {
     return false;
 }
 
-Value ignore_case(Machine& m, const Value& value) { return value.is_text() ? m.text(lower(value.str())) : value; }
+Value ignore_case(Machine& m, const Value& value) {
+    return value.is_text() ? m.text(lower(value.str())) : value;
+}
 
 }  // namespace takt::jinja

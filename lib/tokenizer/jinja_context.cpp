@@ -52,7 +52,8 @@ public:
         open_.pop_back();
         uint32_t deepest = 0;
         for (const Value& item : items) deepest = std::max(deepest, depth_of(item));
-        return add(Value(std::shared_ptr<const List>(std::make_shared<List>(std::move(items), Flavour::list, deepest + 1))));
+        return add(Value(std::shared_ptr<const List>(
+            std::make_shared<List>(std::move(items), Flavour::list, deepest + 1))));
     }
     bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& why) {
         (void)why;
@@ -102,9 +103,10 @@ Result<Value> parse_context(const ChatTemplateLimits& limits, std::string_view j
         return Status(StatusCode::invalid_argument, std::move(builder.error));
     }
     if (!builder.result.is_dict()) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("Template variables must be one JSON object, at byte 0 begins a value of type {}.",
-                                  type_name(builder.result)));
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("Template variables must be one JSON object, at byte 0 begins a value of type {}.",
+                        type_name(builder.result)));
     }
     return std::move(builder.result);
 }

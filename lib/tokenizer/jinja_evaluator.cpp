@@ -25,22 +25,42 @@ Evaluator::Flow Evaluator::execute(const Stmt& stmt, Scope& scope, Sink& out) {
     offset = stmt.offset;
     step();
     switch (stmt.kind) {
-        case StmtKind::text: out.add(stmt.literal); break;
-        case StmtKind::print: print_all(stmt, scope, out); break;
-        case StmtKind::conditional: return conditional(stmt, scope, out);
-        case StmtKind::loop: loop(stmt, scope, out); break;
-        case StmtKind::assign: assign(*stmt.targets[0], eval(*stmt.expressions[0], scope), scope); break;
-        case StmtKind::assign_block: assign_block(stmt, scope); break;
-        case StmtKind::macro: scope.set(stmt.name, macro_value(stmt, scope)); break;
-        case StmtKind::call_block: call_block(stmt, scope, out); break;
-        case StmtKind::filter_block: filter_block(stmt, scope, out); break;
-        case StmtKind::scope: return with(stmt, scope, out);
+        case StmtKind::text:
+            out.add(stmt.literal);
+            break;
+        case StmtKind::print:
+            print_all(stmt, scope, out);
+            break;
+        case StmtKind::conditional:
+            return conditional(stmt, scope, out);
+        case StmtKind::loop:
+            loop(stmt, scope, out);
+            break;
+        case StmtKind::assign:
+            assign(*stmt.targets[0], eval(*stmt.expressions[0], scope), scope);
+            break;
+        case StmtKind::assign_block:
+            assign_block(stmt, scope);
+            break;
+        case StmtKind::macro:
+            scope.set(stmt.name, macro_value(stmt, scope));
+            break;
+        case StmtKind::call_block:
+            call_block(stmt, scope, out);
+            break;
+        case StmtKind::filter_block:
+            filter_block(stmt, scope, out);
+            break;
+        case StmtKind::scope:
+            return with(stmt, scope, out);
         case StmtKind::generation: {
             const auto inner = std::make_shared<Scope>(scope.shared_from_this());
             return execute(stmt.body, *inner, out);
         }
-        case StmtKind::loop_break: return Flow::loop_break;
-        case StmtKind::loop_continue: return Flow::loop_continue;
+        case StmtKind::loop_break:
+            return Flow::loop_break;
+        case StmtKind::loop_continue:
+            return Flow::loop_continue;
     }
     return Flow::next;
 }
@@ -87,14 +107,17 @@ void Evaluator::run_loop(const Stmt& stmt, const Value& iterable, Scope& outer, 
         loop.outer = outer.shared_from_this();
     }
     const Value self = borrowed(loop);
+    bool any_whole = false;  // Jinja2 runs the else unless some round got to its end
     for (; loop.index < loop.items.size(); ++loop.index) {
         const auto scope = std::make_shared<Scope>(outer.shared_from_this());
         scope->set("loop", self);
         assign(*stmt.targets[0], loop.items[loop.index], *scope);
-        if (execute(stmt.body, *scope, out) == Flow::loop_break) break;
+        const Flow flow = execute(stmt.body, *scope, out);
+        if (flow == Flow::loop_break) break;
+        any_whole = any_whole || flow == Flow::next;
         offset = stmt.offset;
     }
-    if (loop.items.empty()) {
+    if (!any_whole) {
         const auto scope = std::make_shared<Scope>(outer.shared_from_this());
         execute(stmt.otherwise, *scope, out);
     }

@@ -32,7 +32,8 @@ private:
 };
 
 struct Macro : Object {
-    Macro(const Stmt& s, std::shared_ptr<Scope> c) : Object(Object::Type::macro), statement(s), closure(std::move(c)) {}
+    Macro(const Stmt& s, std::shared_ptr<Scope> c)
+        : Object(Object::Type::macro), statement(s), closure(std::move(c)) {}
     const Stmt& statement;
     std::shared_ptr<Scope> closure;
 };

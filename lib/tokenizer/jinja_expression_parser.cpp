@@ -21,13 +21,16 @@ Expr* Parser::make(ExprKind kind, size_t offset, std::vector<const Expr*> parts)
     return &made;
 }
 
-// The evaluator recurses as deep as the tree: a chain of operators that is too long is refused here, not at a render.
+// The evaluator recurses as deep as the tree: a chain of operators that is too long is refused here, not at a
+// render.
 void Parser::deepen(Expr& expr) {
     for (const Expr* part : expr.parts) {
         if (part) expr.depth = std::max(expr.depth, part->depth + 1);
     }
-    for (const Argument& argument : expr.arguments) expr.depth = std::max(expr.depth, argument.value->depth + 1);
-    if (expr.depth > limits_.max_depth) fail_at(expr.offset, "nesting passes the limit of {} levels", limits_.max_depth);
+    for (const Argument& argument : expr.arguments)
+        expr.depth = std::max(expr.depth, argument.value->depth + 1);
+    if (expr.depth > limits_.max_depth)
+        fail_at(expr.offset, "nesting passes the limit of {} levels", limits_.max_depth);
 }
 
 bool Parser::tuple_ends(std::string_view end_name) const {
@@ -82,7 +85,8 @@ const Expr* Parser::binary(int lowest) {
         const std::string_view t = token.text;
         if (token.kind == TokenKind::symbol && t == "**") {
             left = arithmetic(left, kPower);
-        } else if (token.kind == TokenKind::symbol && lowest <= kProduct && (t == "*" || t == "/" || t == "//" || t == "%")) {
+        } else if (token.kind == TokenKind::symbol && lowest <= kProduct &&
+                   (t == "*" || t == "/" || t == "//" || t == "%")) {
             left = arithmetic(left, kProduct);
         } else if (token.kind == TokenKind::symbol && lowest <= kConcat && t == "~") {
             left = concat(left);
@@ -323,7 +327,9 @@ const Expr* Parser::subscribed(const Expr* left, bool& slice) {
 }
 
 const Expr* Parser::call(const Expr* callee) {
-    const size_t offset = callee->kind == ExprKind::name || callee->kind == ExprKind::attribute ? callee->offset : peek().offset;
+    const size_t offset = callee->kind == ExprKind::name || callee->kind == ExprKind::attribute
+                              ? callee->offset
+                              : peek().offset;
     Expr* made = make(ExprKind::call, offset, {callee});
     made->arguments = call_arguments();
     deepen(*made);
@@ -343,13 +349,16 @@ std::vector<Argument> Parser::call_arguments() {
             argument.kind = Argument::Kind::list;
         } else if (skip_symbol("**")) {
             argument.kind = Argument::Kind::dict;
-        } else if (peek().kind == TokenKind::name && peek(1).kind == TokenKind::symbol && peek(1).text == "=") {
+        } else if (peek().kind == TokenKind::name && peek(1).kind == TokenKind::symbol &&
+                   peek(1).text == "=") {
             argument.kind = Argument::Kind::named;
             argument.name = take().text;
             take();
         }
-        const bool repeated = argument.kind == last && (last == Argument::Kind::list || last == Argument::Kind::dict);
-        const bool late = last == Argument::Kind::dict || (argument.kind == Argument::Kind::positional && last != argument.kind);
+        const bool repeated =
+            argument.kind == last && (last == Argument::Kind::list || last == Argument::Kind::dict);
+        const bool late = last == Argument::Kind::dict ||
+                          (argument.kind == Argument::Kind::positional && last != argument.kind);
         if (repeated || late) fail_at(offset, "invalid order of the arguments of a call");
         last = argument.kind;
         argument.value = expression();
@@ -410,8 +419,7 @@ const Expr* Parser::test(const Expr* left) {
         made->arguments = call_arguments();
     } else if (at_name("is")) {
         unexpected("no second test: tests can't be chained");
-    } else if (value && !at_name("else") && !at_name("or") && !at_name("and") && !at_name("not") && !at_name("if") &&
-               !at_name("in")) {
+    } else if (value && !at_name("else") && !at_name("or") && !at_name("and")) {
         const Expr* operand = postfix(primary());
         made->arguments.push_back({Argument::Kind::positional, {}, operand});
     }

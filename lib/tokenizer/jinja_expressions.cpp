@@ -9,27 +9,43 @@ Value Evaluator::eval(const Expr& expr, Scope& scope) {
     const Nest nest(depth);
     step();
     switch (expr.kind) {
-        case ExprKind::constant: return expr.constant;
+        case ExprKind::constant:
+            return expr.constant;
         case ExprKind::name:
-        case ExprKind::member: return lookup(expr, scope);
+        case ExprKind::member:
+            return lookup(expr, scope);
         case ExprKind::list:
-        case ExprKind::tuple: return sequence(expr, scope);
-        case ExprKind::dict: return dict_expr(expr, scope);
-        case ExprKind::attribute: return attribute(expr, scope);
-        case ExprKind::item: return item(expr, scope);
-        case ExprKind::slice: return slice(expr, scope);
-        case ExprKind::call: return call_expr(expr, scope);
-        case ExprKind::filter: return filter(expr, scope, nullptr);
-        case ExprKind::test: return test(expr, scope);
+        case ExprKind::tuple:
+            return sequence(expr, scope);
+        case ExprKind::dict:
+            return dict_expr(expr, scope);
+        case ExprKind::attribute:
+            return attribute(expr, scope);
+        case ExprKind::item:
+            return item(expr, scope);
+        case ExprKind::slice:
+            return slice(expr, scope);
+        case ExprKind::call:
+            return call_expr(expr, scope);
+        case ExprKind::filter:
+            return filter(expr, scope, nullptr);
+        case ExprKind::test:
+            return test(expr, scope);
         case ExprKind::negate:
         case ExprKind::positive:
-        case ExprKind::logical_not: return unary(expr, scope);
-        case ExprKind::arithmetic: return arithmetic(expr, scope);
-        case ExprKind::concat: return concat(expr, scope);
-        case ExprKind::compare: return compare(expr, scope);
+        case ExprKind::logical_not:
+            return unary(expr, scope);
+        case ExprKind::arithmetic:
+            return arithmetic(expr, scope);
+        case ExprKind::concat:
+            return concat(expr, scope);
+        case ExprKind::compare:
+            return compare(expr, scope);
         case ExprKind::logical_and:
-        case ExprKind::logical_or: return junction(expr, scope);
-        case ExprKind::conditional: return choice(expr, scope);
+        case ExprKind::logical_or:
+            return junction(expr, scope);
+        case ExprKind::conditional:
+            return choice(expr, scope);
     }
     return {};
 }
@@ -87,6 +103,7 @@ Value Evaluator::slice(const Expr& expr, Scope& scope) {
 }
 
 Value Evaluator::filter(const Expr& expr, Scope& scope, const Value* input) {
+    const Nest nest(depth);  // a chain over a block calls itself
     const Value value = !expr.parts[0] ? *input
                         : input        ? filter(*expr.parts[0], scope, input)
                                        : eval(*expr.parts[0], scope);
@@ -127,14 +144,22 @@ Value Evaluator::concat(const Expr& expr, Scope& scope) {
 
 bool Evaluator::holds(Comparison comparison, const Value& a, const Value& b) {
     switch (comparison) {
-        case Comparison::equal: return equals(*this, a, b);
-        case Comparison::unequal: return !equals(*this, a, b);
-        case Comparison::less: return less(*this, a, b);
-        case Comparison::greater: return less(*this, b, a);
-        case Comparison::less_equal: return less(*this, a, b) || equals(*this, a, b);
-        case Comparison::greater_equal: return less(*this, b, a) || equals(*this, a, b);
-        case Comparison::in: return contains(*this, b, a);
-        case Comparison::not_in: return !contains(*this, b, a);
+        case Comparison::equal:
+            return equals(*this, a, b);
+        case Comparison::unequal:
+            return !equals(*this, a, b);
+        case Comparison::less:
+            return less(*this, a, b);
+        case Comparison::greater:
+            return less(*this, b, a);
+        case Comparison::less_equal:
+            return less(*this, a, b) || equals(*this, a, b);
+        case Comparison::greater_equal:
+            return less(*this, b, a) || equals(*this, a, b);
+        case Comparison::in:
+            return contains(*this, b, a);
+        case Comparison::not_in:
+            return !contains(*this, b, a);
     }
     return false;
 }

@@ -28,7 +28,9 @@ namespace {
 std::optional<std::string> without_underscores(std::string_view text) {
     std::string out;
     for (size_t i = 0; i < text.size(); ++i) {
-        const auto alnum = [&](size_t k) { return k < text.size() && is_word(static_cast<uint8_t>(text[k])) && text[k] != '_'; };
+        const auto alnum = [&](size_t k) {
+            return k < text.size() && is_word(static_cast<uint8_t>(text[k])) && text[k] != '_';
+        };
         if (text[i] != '_') {
             out += text[i];
         } else if (i == 0 || !alnum(i - 1) || !alnum(i + 1)) {
@@ -59,14 +61,17 @@ std::optional<double> text_to_float(std::string_view text) {
     if (!cleaned) return std::nullopt;
     std::string_view digits = *cleaned;
     if (digits.starts_with('+')) digits.remove_prefix(1);
-    if (digits.empty() || digits.starts_with('+') || (cleaned->size() > digits.size() && digits.starts_with('-'))) {
+    if (digits.empty() || digits.starts_with('+') ||
+        (cleaned->size() > digits.size() && digits.starts_with('-'))) {
         return std::nullopt;
     }
     double value = 0;
     const auto end = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-    if (end.ptr != digits.data() + digits.size() || digits.find('(') != std::string_view::npos) return std::nullopt;
+    if (end.ptr != digits.data() + digits.size() || digits.find('(') != std::string_view::npos)
+        return std::nullopt;
     if (end.ec == std::errc::result_out_of_range) {
-        const bool small = digits.find("e-") != std::string_view::npos || digits.find("E-") != std::string_view::npos;
+        const bool small =
+            digits.find("e-") != std::string_view::npos || digits.find("E-") != std::string_view::npos;
         value = small ? 0.0 : HUGE_VAL;
         return digits.starts_with('-') ? -value : value;
     }
@@ -79,7 +84,8 @@ Value to_int(Machine&, const Value& input, const Args& args) {
     const Value otherwise = bound.given(0) ? bound.at(0) : Value(0);
     if (input.is_undefined()) fail_undefined(input);
     if (input.is_integral()) return input.integer();
-    if (input.is(Kind::floating)) return std::isfinite(input.floating()) ? Value(to_integer(input.floating())) : otherwise;
+    if (input.is(Kind::floating))
+        return std::isfinite(input.floating()) ? Value(to_integer(input.floating())) : otherwise;
     if (!input.is_text()) return otherwise;
     const Int base = bound.integer(1, 10);
     if (base != 0 && (base < 2 || base > 36)) return otherwise;
@@ -134,12 +140,14 @@ Value attribute(Machine& m, const Value& input, const Args& args) {
 }
 
 constexpr FilterEntry kFilters[] = {
-    {"int", to_int},         {"float", to_float}, {"abs", absolute_value}, {"round", rounded},
-    {"default", otherwise},  {"d", otherwise},    {"attr", attribute},
+    {"int", to_int},        {"float", to_float}, {"abs", absolute_value}, {"round", rounded},
+    {"default", otherwise}, {"d", otherwise},    {"attr", attribute},
 };
 
 }  // namespace
 
-std::span<const FilterEntry> number_filters() { return kFilters; }
+std::span<const FilterEntry> number_filters() {
+    return kFilters;
+}
 
 }  // namespace takt::jinja

@@ -17,11 +17,16 @@ constexpr int kMaxPrecision = 1000;  // digits after the point; doubles have at 
 
 std::string digits_of(Int magnitude, char type, bool alternate) {
     switch (type) {
-        case 'x': return fmt::format("{}{:x}", alternate ? "0x" : "", magnitude);
-        case 'X': return fmt::format("{}{:X}", alternate ? "0X" : "", magnitude);
-        case 'o': return fmt::format("{}{:o}", alternate ? "0o" : "", magnitude);
-        case 'b': return fmt::format("{}{:b}", alternate ? "0b" : "", magnitude);
-        default: return int_repr(magnitude);
+        case 'x':
+            return fmt::format("{}{:x}", alternate ? "0x" : "", magnitude);
+        case 'X':
+            return fmt::format("{}{:X}", alternate ? "0X" : "", magnitude);
+        case 'o':
+            return fmt::format("{}{:o}", alternate ? "0o" : "", magnitude);
+        case 'b':
+            return fmt::format("{}{:b}", alternate ? "0b" : "", magnitude);
+        default:
+            return int_repr(magnitude);
     }
 }
 
@@ -53,8 +58,12 @@ void group_thousands(std::string& digits, char separator) {
     }
 }
 
-bool for_float(char type) { return type != 0 && std::string_view("eEfFgG%").find(type) != std::string_view::npos; }
-bool for_integer(char type) { return type != 0 && std::string_view("bcdoxX").find(type) != std::string_view::npos; }
+bool for_float(char type) {
+    return type != 0 && std::string_view("eEfFgG%").find(type) != std::string_view::npos;
+}
+bool for_integer(char type) {
+    return type != 0 && std::string_view("bcdoxX").find(type) != std::string_view::npos;
+}
 
 }  // namespace
 
@@ -77,7 +86,8 @@ std::string format_number(Machine& m, const FormatSpec& spec, const Value& value
         fail("a precision of {} passes the limit of {}", *spec.precision, kMaxPrecision);
     }
     const bool as_float = for_float(spec.type) || (value.is(Kind::floating) && !for_integer(spec.type));
-    if (value.is(Kind::floating) && !as_float) fail("Unknown format code '{}' for object of type 'float'", spec.type);
+    if (value.is(Kind::floating) && !as_float)
+        fail("Unknown format code '{}' for object of type 'float'", spec.type);
     std::string digits;
     bool negative = false;
     if (as_float) {
@@ -88,7 +98,8 @@ std::string format_number(Machine& m, const FormatSpec& spec, const Value& value
         if (spec.type == '%') digits += '%';
         if (spec.type == 'E' || spec.type == 'G' || spec.type == 'F') digits = upper(digits);
     } else if (spec.type == 'c') {
-        if (value.integer() < 0 || value.integer() > 0x10FFFF || (value.integer() >= 0xD800 && value.integer() < 0xE000)) {
+        if (value.integer() < 0 || value.integer() > 0x10FFFF ||
+            (value.integer() >= 0xD800 && value.integer() < 0xE000)) {
             fail("%c wants a character, not {}", value.integer());
         }
         append_utf8(digits, static_cast<uint32_t>(value.integer()));
@@ -147,7 +158,8 @@ private:
         size_t n = 0;
         while (peek() >= '0' && peek() <= '9') {
             n = n * 10 + static_cast<size_t>(format_[pos_++] - '0');
-            if (n > m_.limits.max_output_bytes) fail("a width passes the limit of {}", m_.limits.max_output_bytes);
+            if (n > m_.limits.max_output_bytes)
+                fail("a width passes the limit of {}", m_.limits.max_output_bytes);
         }
         return n;
     }
@@ -159,7 +171,8 @@ private:
         if (!value.is_integral()) fail("* wants int");
         if (value.integer() < 0) spec.align = '<';
         const Int magnitude = absolute(value).integer();
-        if (magnitude > static_cast<Int>(m_.limits.max_output_bytes)) fail("a width of {} is too big", magnitude);
+        if (magnitude > static_cast<Int>(m_.limits.max_output_bytes))
+            fail("a width of {} is too big", magnitude);
         return static_cast<size_t>(magnitude);
     }
 
@@ -223,7 +236,8 @@ private:
         if (value.is(Kind::floating) && std::string_view("oxXc").find(type) != std::string_view::npos) {
             fail("%{} format: an integer is required, not float", type);
         }
-        if (!spec.precision && std::string_view("eEfFgG").find(type) != std::string_view::npos) spec.precision = 6;
+        if (!spec.precision && std::string_view("eEfFgG").find(type) != std::string_view::npos)
+            spec.precision = 6;
         sink_.add(format_number(m_, spec, value));
     }
 

@@ -33,7 +33,8 @@ FormatSpec parse_spec(Machine& m, std::string_view text) {
         size_t n = 0;
         while (pos < text.size() && text[pos] >= '0' && text[pos] <= '9') {
             n = n * 10 + static_cast<size_t>(text[pos++] - '0');
-            if (n > m.limits.max_output_bytes) fail("a width passes the limit of {}", m.limits.max_output_bytes);
+            if (n > m.limits.max_output_bytes)
+                fail("a width passes the limit of {}", m.limits.max_output_bytes);
         }
         return n;
     };
@@ -65,7 +66,8 @@ std::string format_value(Machine& m, const Value& value, std::string_view spec_t
 }
 
 bool parse_index(std::string_view text, size_t& index) {
-    if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string_view::npos) return false;
+    if (text.empty() || text.size() > 9 || text.find_first_not_of("0123456789") != std::string_view::npos)
+        return false;
     index = 0;
     for (const char c : text) index = index * 10 + static_cast<size_t>(c - '0');
     return true;
@@ -112,7 +114,8 @@ private:
         text.remove_prefix(name_end);
         char conversion = 0;
         if (!text.empty() && text[0] == '!') {
-            if (text.size() < 2 || (text[1] != 'r' && text[1] != 's')) fail("unknown conversion in format string");
+            if (text.size() < 2 || (text[1] != 'r' && text[1] != 's'))
+                fail("unknown conversion in format string");
             conversion = text[1];
             text.remove_prefix(2);
         }

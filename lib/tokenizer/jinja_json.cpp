@@ -22,13 +22,18 @@ public:
             case Kind::none:
             case Kind::boolean:
             case Kind::integer:
-            case Kind::floating: return sink_.add(scalar(value));
-            case Kind::text: return write_text(value.str());
-            case Kind::dict: return write_dict(value.dict());
+            case Kind::floating:
+                return sink_.add(scalar(value));
+            case Kind::text:
+                return write_text(value.str());
+            case Kind::dict:
+                return write_dict(value.dict());
             case Kind::list:
-                if (value.list().flavour == Flavour::list || value.list().tuple()) return write_list(value.list());
+                if (value.list().flavour == Flavour::list || value.list().tuple())
+                    return write_list(value.list());
                 break;
-            default: break;
+            default:
+                break;
         }
         if (value.is_undefined() && value.undefined().why) {
             fail("{}: an undefined value is not JSON serializable", *value.undefined().why);
@@ -59,21 +64,37 @@ private:
 
     void append_char(std::string& out, uint32_t c, std::string_view bytes) const {
         switch (c) {
-            case '"': out += "\\\""; return;
-            case '\\': out += "\\\\"; return;
-            case '\n': out += "\\n"; return;
-            case '\r': out += "\\r"; return;
-            case '\t': out += "\\t"; return;
-            case '\f': out += "\\f"; return;
-            case '\b': out += "\\b"; return;
-            default: break;
+            case '"':
+                out += "\\\"";
+                return;
+            case '\\':
+                out += "\\\\";
+                return;
+            case '\n':
+                out += "\\n";
+                return;
+            case '\r':
+                out += "\\r";
+                return;
+            case '\t':
+                out += "\\t";
+                return;
+            case '\f':
+                out += "\\f";
+                return;
+            case '\b':
+                out += "\\b";
+                return;
+            default:
+                break;
         }
         if (c >= 0x20 && (c < 0x7F || !style_.ensure_ascii)) {
             out += bytes;
         } else if (c < 0x10000) {
             out += fmt::format("\\u{:04x}", c);
         } else {
-            out += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((c - 0x10000) >> 10), 0xDC00 + ((c - 0x10000) & 0x3FF));
+            out += fmt::format("\\u{:04x}\\u{:04x}", 0xD800 + ((c - 0x10000) >> 10),
+                               0xDC00 + ((c - 0x10000) & 0x3FF));
         }
     }
 
@@ -102,7 +123,8 @@ private:
         std::vector<const std::pair<Value, Value>*> order;
         for (const auto& item : dict.items) order.push_back(&item);
         if (style_.sort_keys) {
-            std::stable_sort(order.begin(), order.end(), [&](auto* a, auto* b) { return less(m_, a->first, b->first); });
+            std::stable_sort(order.begin(), order.end(),
+                             [&](auto* a, auto* b) { return less(m_, a->first, b->first); });
         }
         sink_.add("{");
         ++level_;
@@ -123,7 +145,7 @@ private:
         if (!key.is_number() && !key.is_none()) {
             fail("keys must be str, int, float, bool or None, not {}", type_name(key));
         }
-        sink_.add("\"" + scalar(key) + "\"");
+        sink_.add(fmt::format("\"{}\"", scalar(key)));
     }
 
     Machine& m_;

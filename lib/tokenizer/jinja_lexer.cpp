@@ -44,8 +44,12 @@ public:
 
 private:
     char at(size_t pos) const { return pos < source_.size() ? source_[pos] : '\0'; }
-    bool has(size_t pos, std::string_view text) const { return source_.substr(std::min(pos, source_.size())).starts_with(text); }
-    void push(TokenKind kind, size_t offset, size_t size) { tokens_.push_back({kind, source_.substr(offset, size), offset}); }
+    bool has(size_t pos, std::string_view text) const {
+        return source_.substr(std::min(pos, source_.size())).starts_with(text);
+    }
+    void push(TokenKind kind, size_t offset, size_t size) {
+        tokens_.push_back({kind, source_.substr(offset, size), offset});
+    }
 
     size_t skip_space(size_t pos) const {
         while (pos < source_.size()) {
@@ -59,7 +63,9 @@ private:
     // Everything up to the next tag, and the tag.
     void outside() {
         size_t open = pos_;
-        while (open < source_.size() && !(source_[open] == '{' && std::string_view("{%#").find(at(open + 1)) < 3)) ++open;
+        while (open < source_.size() &&
+               !(source_[open] == '{' && std::string_view("{%#").find(at(open + 1)) < 3))
+            ++open;
         const size_t begin = std::exchange(pos_, open);
         if (open == source_.size()) {
             push(TokenKind::data, begin, open - begin);
@@ -113,7 +119,8 @@ private:
         const bool strips = has(pos, "-%}");
         if (!strips && !has(pos, "%}")) return false;
         const size_t begin = strips ? skip_space(pos + 3) : pos + 2;
-        for (size_t tag = source_.find("{%", begin); tag != std::string_view::npos; tag = source_.find("{%", tag + 2)) {
+        for (size_t tag = source_.find("{%", begin); tag != std::string_view::npos;
+             tag = source_.find("{%", tag + 2)) {
             const char sign = at(tag + 2);
             size_t p = skip_space(tag + 2 + (sign == '-' || sign == '+'));
             if (!has(p, "endraw")) continue;
@@ -160,7 +167,8 @@ private:
 
     void name() {
         size_t end = pos_;
-        while (end < source_.size() && is_word(char_at(source_, end).code_point)) end += char_at(source_, end).size;
+        while (end < source_.size() && is_word(char_at(source_, end).code_point))
+            end += char_at(source_, end).size;
         push(TokenKind::name, pos_, end - pos_);
         pos_ = end;
     }
@@ -223,7 +231,8 @@ private:
         }
         const char c = source_[pos_];
         if (size == 0 && kSingle.find(c) != std::string_view::npos) size = 1;
-        if (size == 0) fail_at(pos_, "unexpected character '{}'", source_.substr(pos_, char_at(source_, pos_).size));
+        if (size == 0)
+            fail_at(pos_, "unexpected character '{}'", source_.substr(pos_, char_at(source_, pos_).size));
         if (c == '(') brackets_ += ')';
         if (c == '[') brackets_ += ']';
         if (c == '{') brackets_ += '}';
@@ -244,7 +253,9 @@ private:
 
 }  // namespace
 
-std::vector<Token> tokenize(std::string_view source) { return Lexer(source).run(); }
+std::vector<Token> tokenize(std::string_view source) {
+    return Lexer(source).run();
+}
 
 namespace {
 
@@ -252,11 +263,14 @@ uint32_t code_point(std::string_view digits, int base, size_t offset) {
     uint32_t value = 0;
     for (const char c : digits) {
         const int lower = c | 0x20;
-        const int digit = c >= '0' && c <= '9' ? c - '0' : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : 99;
+        const int digit = c >= '0' && c <= '9'           ? c - '0'
+                          : lower >= 'a' && lower <= 'f' ? lower - 'a' + 10
+                                                         : 99;
         if (digit >= base) fail_at(offset, "truncated escape in a string");
         value = value * static_cast<uint32_t>(base) + static_cast<uint32_t>(digit);
     }
-    if (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000)) fail_at(offset, "an escape that is no character");
+    if (value > 0x10FFFF || (value >= 0xD800 && value < 0xE000))
+        fail_at(offset, "an escape that is no character");
     return value;
 }
 

@@ -15,10 +15,10 @@ enum class TokenKind : uint8_t {
     block_begin,     // {%
     block_end,       // %}
     name,
-    string,   // with its quotes
+    string,  // with its quotes
     integer,
     floating,
-    symbol,   // operators and brackets
+    symbol,  // operators and brackets
     end,
 };
 

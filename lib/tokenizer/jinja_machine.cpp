@@ -18,17 +18,21 @@ Value Machine::list(Values items, Flavour flavour) {
     step(1 + items.size());
     uint32_t deepest = 0;
     for (const Value& item : items) deepest = std::max(deepest, depth_of(item));
-    if (deepest >= limits.max_depth) fail("a value nests deeper than the limit of {} levels", limits.max_depth);
+    if (deepest >= limits.max_depth)
+        fail("a value nests deeper than the limit of {} levels", limits.max_depth);
     return Value(std::shared_ptr<const List>(std::make_shared<List>(std::move(items), flavour, deepest + 1)));
 }
 
 Value Machine::dict(std::shared_ptr<Dict> dict) {
     step(1 + dict->items.size());
-    if (dict->depth > limits.max_depth) fail("a value nests deeper than the limit of {} levels", limits.max_depth);
+    if (dict->depth > limits.max_depth)
+        fail("a value nests deeper than the limit of {} levels", limits.max_depth);
     return Value(std::shared_ptr<const Dict>(std::move(dict)));
 }
 
-Value Machine::undefined(std::string why) { return Undefined{std::make_shared<const std::string>(std::move(why))}; }
+Value Machine::undefined(std::string why) {
+    return Undefined{std::make_shared<const std::string>(std::move(why))};
+}
 
 Bound::Bound(const Args& args, std::string_view function, std::initializer_list<std::string_view> names,
              size_t required)
@@ -49,7 +53,9 @@ Bound::Bound(const Args& args, std::string_view function, std::initializer_list<
     }
 }
 
-bool Bound::truth(size_t i, bool otherwise) const { return values_[i] ? truthy(*values_[i]) : otherwise; }
+bool Bound::truth(size_t i, bool otherwise) const {
+    return values_[i] ? truthy(*values_[i]) : otherwise;
+}
 
 Int Bound::integer(size_t i, Int otherwise) const {
     if (!values_[i]) return otherwise;
@@ -72,7 +78,8 @@ void fail_undefined(const Value& value) {
 
 Values iterate(Machine& m, const Value& value) {
     switch (value.kind()) {
-        case Kind::undefined: return {};
+        case Kind::undefined:
+            return {};
         case Kind::text: {
             Values chars;
             const std::string_view text = value.str();
@@ -96,19 +103,24 @@ Values iterate(Machine& m, const Value& value) {
             for (const auto& item : value.dict().items) keys.push_back(item.first);
             return keys;
         }
-        default: fail("'{}' object is not iterable", type_name(value));
+        default:
+            fail("'{}' object is not iterable", type_name(value));
     }
 }
 
 size_t length(const Value& value) {
     switch (value.kind()) {
-        case Kind::undefined: return 0;
-        case Kind::text: return value.text().n_chars;
-        case Kind::dict: return value.dict().items.size();
+        case Kind::undefined:
+            return 0;
+        case Kind::text:
+            return value.text().n_chars;
+        case Kind::dict:
+            return value.dict().items.size();
         case Kind::list:
             if (value.list().sized()) return value.list().items.size();
             break;
-        default: break;
+        default:
+            break;
     }
     fail("object of type '{}' has no len()", type_name(value));
 }

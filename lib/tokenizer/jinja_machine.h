@@ -1,4 +1,5 @@
-// What a render has to spend (steps, depth, stack, bytes) and the only ways to make texts, lists and dicts with it.
+// What a render has to spend (steps, depth, stack, bytes) and the only ways to make texts, lists and dicts
+// with it.
 #pragma once
 
 #include <memory>
@@ -95,7 +96,9 @@ public:
         objects_.push_back(std::move(object));
         return kept;
     }
-    static Value borrowed(Object& object) { return Value(std::shared_ptr<Object>(std::shared_ptr<void>(), &object)); }
+    static Value borrowed(Object& object) {
+        return Value(std::shared_ptr<Object>(std::shared_ptr<void>(), &object));
+    }
 
     virtual Value call(const Value& callee, const Args& args) = 0;
 
@@ -112,7 +115,8 @@ private:
 // Arguments laid out as a Python signature says; an argument that isn't there is null.
 class Bound {
 public:
-    Bound(const Args& args, std::string_view function, std::initializer_list<std::string_view> names, size_t required = 0);
+    Bound(const Args& args, std::string_view function, std::initializer_list<std::string_view> names,
+          size_t required = 0);
     const Value* operator[](size_t i) const { return values_[i]; }
     const Value& at(size_t i) const { return *values_[i]; }  // a required one
     bool given(size_t i) const { return values_[i] != nullptr; }

@@ -6,7 +6,11 @@
 namespace takt::jinja {
 
 Parser::Parser(Template& out, const ChatTemplateLimits& limits, Machine& machine)
-    : out_(out), limits_(limits), machine_(machine), depth_(limits.max_depth), tokens_(tokenize(out.source)) {}
+    : out_(out),
+      limits_(limits),
+      machine_(machine),
+      depth_(limits.max_depth),
+      tokens_(tokenize(out.source)) {}
 
 void Parser::run() {
     try {
@@ -23,8 +27,12 @@ const Token& Parser::take() {
     return token;
 }
 
-bool Parser::at_symbol(std::string_view text) const { return peek().kind == TokenKind::symbol && peek().text == text; }
-bool Parser::at_name(std::string_view text) const { return peek().kind == TokenKind::name && peek().text == text; }
+bool Parser::at_symbol(std::string_view text) const {
+    return peek().kind == TokenKind::symbol && peek().text == text;
+}
+bool Parser::at_name(std::string_view text) const {
+    return peek().kind == TokenKind::name && peek().text == text;
+}
 
 bool Parser::skip_symbol(std::string_view text) {
     if (!at_symbol(text)) return false;
@@ -59,15 +67,22 @@ std::string_view Parser::expect_any_name() {
 void Parser::unexpected(std::string_view wanted) const {
     const Token& token = peek();
     switch (token.kind) {
-        case TokenKind::end: fail_at(token.offset, "expected {}, got the end of the template", wanted);
-        case TokenKind::block_end: fail_at(token.offset, "expected {}, got the end of the statement", wanted);
-        case TokenKind::variable_end: fail_at(token.offset, "expected {}, got the end of the expression", wanted);
-        case TokenKind::data: fail_at(token.offset, "expected {}, got text", wanted);
-        default: fail_at(token.offset, "expected {}, got '{}'", wanted, token.text);
+        case TokenKind::end:
+            fail_at(token.offset, "expected {}, got the end of the template", wanted);
+        case TokenKind::block_end:
+            fail_at(token.offset, "expected {}, got the end of the statement", wanted);
+        case TokenKind::variable_end:
+            fail_at(token.offset, "expected {}, got the end of the expression", wanted);
+        case TokenKind::data:
+            fail_at(token.offset, "expected {}, got text", wanted);
+        default:
+            fail_at(token.offset, "expected {}, got '{}'", wanted, token.text);
     }
 }
 
-bool Parser::EndNames::has(std::string_view name) const { return std::find(names.begin(), names.end(), name) != names.end(); }
+bool Parser::EndNames::has(std::string_view name) const {
+    return std::find(names.begin(), names.end(), name) != names.end();
+}
 
 Stmt& Parser::statement(StmtKind kind, size_t offset) {
     Stmt& made = out_.statements.emplace_back();
@@ -115,10 +130,10 @@ void Parser::block(Body& out) {
         Stmt& (Parser::*parse)(size_t);
     };
     static constexpr Entry kStatements[] = {
-        {"if", &Parser::parse_if},         {"for", &Parser::parse_for},
-        {"set", &Parser::parse_set},       {"macro", &Parser::parse_macro},
+        {"if", &Parser::parse_if},           {"for", &Parser::parse_for},
+        {"set", &Parser::parse_set},         {"macro", &Parser::parse_macro},
         {"call", &Parser::parse_call_block}, {"filter", &Parser::parse_filter_block},
-        {"with", &Parser::parse_with},     {"generation", &Parser::parse_generation},
+        {"with", &Parser::parse_with},       {"generation", &Parser::parse_generation},
         {"print", &Parser::parse_print},
     };
     for (const Entry& entry : kStatements) {
@@ -133,10 +148,13 @@ void Parser::block(Body& out) {
 }
 
 void Parser::refuse(std::string_view name, size_t offset) const {
-    static constexpr std::string_view kKnown[] = {"block", "extends", "include", "import", "from", "autoescape", "do",
-                                                  "trans"};
+    static constexpr std::string_view kKnown[] = {"block", "extends",    "include", "import",
+                                                  "from",  "autoescape", "do",      "trans"};
     if (std::find(std::begin(kKnown), std::end(kKnown), name) != std::end(kKnown)) {
         fail_at(offset, "the statement '{}' is not supported in chat templates", name);
+    }
+    if (name.starts_with("end") || name == "else" || name == "elif") {
+        fail_at(offset, "unexpected '{}': nothing that it could end or continue is open here", name);
     }
     fail_at(offset, "unknown statement '{}'", name);
 }
@@ -196,7 +214,8 @@ void Parser::parse_parameters(Stmt& out) {
         const size_t offset = peek().offset;
         const std::string name(expect_any_name());
         const Expr* otherwise = skip_symbol("=") ? expression() : nullptr;
-        if (defaults && !otherwise) fail_at(offset, "parameter '{}' without a default follows one with a default", name);
+        if (defaults && !otherwise)
+            fail_at(offset, "parameter '{}' without a default follows one with a default", name);
         defaults = otherwise != nullptr;
         out.parameters.push_back({name, otherwise});
     }
@@ -278,7 +297,7 @@ const Expr* Parser::parse_target(bool members) {
     std::vector<const Expr*> parts;
     bool is_tuple = false;
     do {
-        if (is_tuple && (at_name("in") || at_symbol("=") || at_symbol(")") || peek().kind == TokenKind::block_end)) break;
+        if (is_tuple && (at_name("in") || at_symbol(")") || peek().kind == TokenKind::block_end)) break;
         if (skip_symbol("(")) {
             const Nest nest(depth_);
             parts.push_back(parse_target(members));
@@ -286,7 +305,8 @@ const Expr* Parser::parse_target(bool members) {
         } else {
             const Token& token = peek();
             const std::string_view name = expect_any_name();
-            static constexpr std::string_view kReserved[] = {"true", "false", "none", "True", "False", "None"};
+            static constexpr std::string_view kReserved[] = {"true", "false", "none",
+                                                             "True", "False", "None"};
             if (std::find(std::begin(kReserved), std::end(kReserved), name) != std::end(kReserved)) {
                 fail_at(token.offset, "can't assign to '{}'", name);
             }

@@ -37,7 +37,8 @@ private:
         bool has(std::string_view name) const;
         std::string_view first() const { return *names.begin(); }
     };
-    // Until a block whose name is one of the ends; that name is the next token then. No names: to the template's end.
+    // Until a block whose name is one of the ends; that name is the next token then. No names: to the
+    // template's end.
     Body body(EndNames ends);
     // The block's end, a body, and the end block's name.
     Body block_body(EndNames ends);
@@ -92,8 +93,8 @@ private:
     DepthGuard depth_;
     std::vector<Token> tokens_;
     size_t next_ = 0;
-    uint32_t n_loops_ = 0;           // around the statement, within its macro
-    std::vector<Stmt*> macros_;      // around the expression
+    uint32_t n_loops_ = 0;       // around the statement, within its macro
+    std::vector<Stmt*> macros_;  // around the expression
 };
 
 }  // namespace takt::jinja

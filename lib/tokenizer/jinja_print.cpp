@@ -18,7 +18,9 @@ void Sink::add(std::string_view piece) {
     out_ += piece;
 }
 
-std::string int_repr(Int value) { return fmt::format("{}", value); }
+std::string int_repr(Int value) {
+    return fmt::format("{}", value);
+}
 
 std::string float_repr(double value) {
     if (std::isnan(value)) return "nan";
@@ -44,7 +46,8 @@ std::string float_repr(double value) {
         return out + fmt::format("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
     }
     if (exponent < 0) return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-    if (exponent >= n - 1) return out + digits + std::string(static_cast<size_t>(exponent - n + 1), '0') + ".0";
+    if (exponent >= n - 1)
+        return out + digits + std::string(static_cast<size_t>(exponent - n + 1), '0') + ".0";
     const auto whole = static_cast<size_t>(exponent + 1);
     return out + digits.substr(0, whole) + "." + digits.substr(whole);
 }
@@ -53,12 +56,23 @@ std::string escape_html(std::string_view text) {
     std::string out;
     for (const char c : text) {
         switch (c) {
-            case '&': out += "&amp;"; break;
-            case '<': out += "&lt;"; break;
-            case '>': out += "&gt;"; break;
-            case '\'': out += "&#39;"; break;
-            case '"': out += "&#34;"; break;
-            default: out += c;
+            case '&':
+                out += "&amp;";
+                break;
+            case '<':
+                out += "&lt;";
+                break;
+            case '>':
+                out += "&gt;";
+                break;
+            case '\'':
+                out += "&#39;";
+                break;
+            case '"':
+                out += "&#34;";
+                break;
+            default:
+                out += c;
         }
     }
     return out;
@@ -87,8 +101,9 @@ std::string text_repr(std::string_view text) {
         } else if (is_printable(c)) {
             out.append(text.substr(pos, step.size));
         } else {
-            out += c < 0x100 ? fmt::format("\\x{:02x}", c)
-                             : c < 0x10000 ? fmt::format("\\u{:04x}", c) : fmt::format("\\U{:08x}", c);
+            out += c < 0x100     ? fmt::format("\\x{:02x}", c)
+                   : c < 0x10000 ? fmt::format("\\u{:04x}", c)
+                                 : fmt::format("\\U{:08x}", c);
         }
         pos += step.size;
     }
@@ -104,7 +119,8 @@ void repr_items(Sink& sink, const Values& items) {
 
 void repr_list(Sink& sink, const List& list) {
     switch (list.flavour) {
-        case Flavour::generator: return sink.add("<generator object>");
+        case Flavour::generator:
+            return sink.add("<generator object>");
         case Flavour::range:
             sink.add(fmt::format("range({}, {}", list.start, list.stop));
             return sink.add(list.step == 1 ? ")" : fmt::format(", {})", list.step));
@@ -113,10 +129,18 @@ void repr_list(Sink& sink, const List& list) {
             sink.add("(");
             repr_items(sink, list.items);
             return sink.add(list.items.size() == 1 ? ",)" : ")");
-        case Flavour::keys: sink.add("dict_keys(["); break;
-        case Flavour::values: sink.add("dict_values(["); break;
-        case Flavour::items: sink.add("dict_items(["); break;
-        case Flavour::list: sink.add("["); break;
+        case Flavour::keys:
+            sink.add("dict_keys([");
+            break;
+        case Flavour::values:
+            sink.add("dict_values([");
+            break;
+        case Flavour::items:
+            sink.add("dict_items([");
+            break;
+        case Flavour::list:
+            sink.add("[");
+            break;
     }
     repr_items(sink, list.items);
     sink.add(list.flavour == Flavour::list ? "]" : "])");
@@ -144,8 +168,10 @@ void repr_object(Sink& sink, Object& object) {
             const auto& loop = static_cast<Loop&>(object);
             return sink.add(fmt::format("<LoopContext {}/{}>", loop.index + 1, loop.items.size()));
         }
-        case Object::Type::macro: return sink.add("<Macro>");
-        default: return sink.add("<function>");
+        case Object::Type::macro:
+            return sink.add("<Macro>");
+        default:
+            return sink.add("<function>");
     }
 }
 
@@ -153,16 +179,25 @@ void repr(Sink& sink, const Value& value) {
     const Nest nest(sink.machine().depth);
     sink.machine().step();
     switch (value.kind()) {
-        case Kind::undefined: return sink.add("Undefined");
-        case Kind::none: return sink.add("None");
-        case Kind::boolean: return sink.add(value.boolean() ? "True" : "False");
-        case Kind::integer: return sink.add(int_repr(value.integer()));
-        case Kind::floating: return sink.add(float_repr(value.floating()));
+        case Kind::undefined:
+            return sink.add("Undefined");
+        case Kind::none:
+            return sink.add("None");
+        case Kind::boolean:
+            return sink.add(value.boolean() ? "True" : "False");
+        case Kind::integer:
+            return sink.add(int_repr(value.integer()));
+        case Kind::floating:
+            return sink.add(float_repr(value.floating()));
         case Kind::text:
-            return sink.add(value.text().safe ? "Markup(" + text_repr(value.str()) + ")" : text_repr(value.str()));
-        case Kind::list: return repr_list(sink, value.list());
-        case Kind::dict: return repr_dict(sink, value.dict());
-        case Kind::object: return repr_object(sink, value.object());
+            return sink.add(value.text().safe ? "Markup(" + text_repr(value.str()) + ")"
+                                              : text_repr(value.str()));
+        case Kind::list:
+            return repr_list(sink, value.list());
+        case Kind::dict:
+            return repr_dict(sink, value.dict());
+        case Kind::object:
+            return repr_object(sink, value.object());
     }
 }
 
@@ -188,6 +223,8 @@ std::string to_repr(Machine& m, const Value& value) {
     return sink.take();
 }
 
-Value to_text(Machine& m, const Value& value) { return value.is_text() ? value : m.text(to_str(m, value)); }
+Value to_text(Machine& m, const Value& value) {
+    return value.is_text() ? value : m.text(to_str(m, value));
+}
 
 }  // namespace takt::jinja

@@ -68,10 +68,18 @@ Value choose(Machine& m, const Value& input, const Args& args, bool by_attribute
     return m.list(std::move(out), Flavour::generator);
 }
 
-Value select(Machine& m, const Value& input, const Args& args) { return choose(m, input, args, false, true); }
-Value reject(Machine& m, const Value& input, const Args& args) { return choose(m, input, args, false, false); }
-Value select_attr(Machine& m, const Value& input, const Args& args) { return choose(m, input, args, true, true); }
-Value reject_attr(Machine& m, const Value& input, const Args& args) { return choose(m, input, args, true, false); }
+Value select(Machine& m, const Value& input, const Args& args) {
+    return choose(m, input, args, false, true);
+}
+Value reject(Machine& m, const Value& input, const Args& args) {
+    return choose(m, input, args, false, false);
+}
+Value select_attr(Machine& m, const Value& input, const Args& args) {
+    return choose(m, input, args, true, true);
+}
+Value reject_attr(Machine& m, const Value& input, const Args& args) {
+    return choose(m, input, args, true, false);
+}
 
 constexpr FilterEntry kFilters[] = {
     {"map", map},
@@ -83,6 +91,8 @@ constexpr FilterEntry kFilters[] = {
 
 }  // namespace
 
-std::span<const FilterEntry> selection_filters() { return kFilters; }
+std::span<const FilterEntry> selection_filters() {
+    return kFilters;
+}
 
 }  // namespace takt::jinja

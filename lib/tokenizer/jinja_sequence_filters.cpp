@@ -83,11 +83,14 @@ struct Key {
     }
 };
 
-const Value* unless_none(const Value* value) { return value && !value->is_none() ? value : nullptr; }
+const Value* unless_none(const Value* value) {
+    return value && !value->is_none() ? value : nullptr;
+}
 
 // 'a,b' orders by a, then by b.
 Value sort_key(Machine& m, const Key& key, const Value& item) {
-    if (!key.attribute || !key.attribute->is_text() || key.attribute->str().find(',') == std::string_view::npos) {
+    if (!key.attribute || !key.attribute->is_text() ||
+        key.attribute->str().find(',') == std::string_view::npos) {
         return key(m, item);
     }
     Values parts;
@@ -132,7 +135,8 @@ Value unique(Machine& m, const Value& input, const Args& args) {
 }
 
 Value extreme(Machine& m, const Value& input, const Args& args, bool largest) {
-    const Bound bound(args, largest ? "the filter 'max'" : "the filter 'min'", {"case_sensitive", "attribute"});
+    const Bound bound(args, largest ? "the filter 'max'" : "the filter 'min'",
+                      {"case_sensitive", "attribute"});
     const Key key{unless_none(bound[1]), nullptr, bound.truth(0, false)};
     const Values items = iterate(m, input);
     if (items.empty()) return m.undefined("the extreme of an empty sequence is undefined");
@@ -148,8 +152,12 @@ Value extreme(Machine& m, const Value& input, const Args& args, bool largest) {
     return items[best];
 }
 
-Value minimum(Machine& m, const Value& input, const Args& args) { return extreme(m, input, args, false); }
-Value maximum(Machine& m, const Value& input, const Args& args) { return extreme(m, input, args, true); }
+Value minimum(Machine& m, const Value& input, const Args& args) {
+    return extreme(m, input, args, false);
+}
+Value maximum(Machine& m, const Value& input, const Args& args) {
+    return extreme(m, input, args, true);
+}
 
 Value sum(Machine& m, const Value& input, const Args& args) {
     const Bound bound(args, "the filter 'sum'", {"attribute", "start"});
@@ -197,7 +205,8 @@ Value items(Machine& m, const Value& input, const Args& args) {
     const Bound bound(args, "the filter 'items'", {});
     Values pairs;
     if (input.is_dict()) {
-        for (const auto& [key, value] : input.dict().items) pairs.push_back(m.list({key, value}, Flavour::tuple));
+        for (const auto& [key, value] : input.dict().items)
+            pairs.push_back(m.list({key, value}, Flavour::tuple));
     } else if (!input.is_undefined()) {
         fail("can only get item pairs from a mapping");
     }
@@ -207,7 +216,8 @@ Value items(Machine& m, const Value& input, const Args& args) {
 Value batch(Machine& m, const Value& input, const Args& args) {
     const Bound bound(args, "the filter 'batch'", {"linecount", "fill_with"}, 1);
     const Int n = bound.integer(0, 0);
-    if (n < 1 || n > static_cast<Int>(m.limits.max_steps)) fail("batch() wants a positive number of items, not {}", n);
+    if (n < 1 || n > static_cast<Int>(m.limits.max_steps))
+        fail("batch() wants a positive number of items, not {}", n);
     Values batches;
     Values one;
     for (const Value& item : iterate(m, input)) {
@@ -227,7 +237,8 @@ Value batch(Machine& m, const Value& input, const Args& args) {
 Value slice(Machine& m, const Value& input, const Args& args) {
     const Bound bound(args, "the filter 'slice'", {"slices", "fill_with"}, 1);
     const Int n = bound.integer(0, 0);
-    if (n < 1 || n > static_cast<Int>(m.limits.max_steps)) fail("slice() wants a positive number of slices, not {}", n);
+    if (n < 1 || n > static_cast<Int>(m.limits.max_steps))
+        fail("slice() wants a positive number of slices, not {}", n);
     m.step(static_cast<uint64_t>(n));
     const Values all = iterate(m, input);
     const auto count = static_cast<size_t>(n);
@@ -236,7 +247,8 @@ Value slice(Machine& m, const Value& input, const Args& args) {
     size_t begin = 0;
     for (size_t i = 0; i < count; ++i) {
         const size_t size = all.size() / count + (i < all.size() % count);
-        Values one(all.begin() + static_cast<std::ptrdiff_t>(begin), all.begin() + static_cast<std::ptrdiff_t>(begin + size));
+        Values one(all.begin() + static_cast<std::ptrdiff_t>(begin),
+                   all.begin() + static_cast<std::ptrdiff_t>(begin + size));
         if (fill && i >= all.size() % count) one.push_back(*fill);
         slices.push_back(m.list(std::move(one)));
         begin += size;
@@ -245,14 +257,17 @@ Value slice(Machine& m, const Value& input, const Args& args) {
 }
 
 constexpr FilterEntry kFilters[] = {
-    {"first", first},   {"last", last},       {"length", length_filter}, {"count", length_filter}, {"list", list_filter},
-    {"join", join},     {"reverse", reverse}, {"sort", sort},            {"unique", unique},       {"min", minimum},
-    {"max", maximum},   {"sum", sum},         {"groupby", group_by},     {"dictsort", dict_sort},  {"items", items},
-    {"batch", batch},   {"slice", slice},
+    {"first", first},      {"last", last},          {"length", length_filter}, {"count", length_filter},
+    {"list", list_filter}, {"join", join},          {"reverse", reverse},      {"sort", sort},
+    {"unique", unique},    {"min", minimum},        {"max", maximum},          {"sum", sum},
+    {"groupby", group_by}, {"dictsort", dict_sort}, {"items", items},          {"batch", batch},
+    {"slice", slice},
 };
 
 }  // namespace
 
-std::span<const FilterEntry> sequence_filters() { return kFilters; }
+std::span<const FilterEntry> sequence_filters() {
+    return kFilters;
+}
 
 }  // namespace takt::jinja

@@ -23,13 +23,15 @@ size_t byte_of_char(std::string_view text, size_t index) {
 
 bool is_space(uint32_t c) {
     if (c < 0x80) return (c >= 9 && c <= 13) || (c >= 28 && c <= 32);
-    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 ||
-           c == 0x202F || c == 0x205F || c == 0x3000;
+    return c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 ||
+           c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 namespace {
 
-utf8proc_category_t category(uint32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+utf8proc_category_t category(uint32_t c) {
+    return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
 
 }  // namespace
 
@@ -38,7 +40,9 @@ bool is_alpha(uint32_t c) {
     return k >= UTF8PROC_CATEGORY_LU && k <= UTF8PROC_CATEGORY_LO;
 }
 
-bool is_decimal(uint32_t c) { return category(c) == UTF8PROC_CATEGORY_ND; }
+bool is_decimal(uint32_t c) {
+    return category(c) == UTF8PROC_CATEGORY_ND;
+}
 
 bool is_word(uint32_t c) {
     if (c < 0x80) return c == '_' || (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z');
@@ -56,20 +60,25 @@ bool is_printable(uint32_t c) {
         case UTF8PROC_CATEGORY_CO:
         case UTF8PROC_CATEGORY_ZL:
         case UTF8PROC_CATEGORY_ZP:
-        case UTF8PROC_CATEGORY_ZS: return false;
-        default: return true;
+        case UTF8PROC_CATEGORY_ZS:
+            return false;
+        default:
+            return true;
     }
 }
 
 bool is_upper(uint32_t c) {
-    return category(c) == UTF8PROC_CATEGORY_LU || (c >= 0x2160 && c <= 0x216F) || (c >= 0x24B6 && c <= 0x24CF);
+    return category(c) == UTF8PROC_CATEGORY_LU || (c >= 0x2160 && c <= 0x216F) ||
+           (c >= 0x24B6 && c <= 0x24CF);
 }
 
 bool is_lower(uint32_t c) {
     return category(c) == UTF8PROC_CATEGORY_LL || c == 0xAA || c == 0xBA || (c >= 0x2170 && c <= 0x217F) ||
            (c >= 0x24D0 && c <= 0x24E9) || (c >= 0x2B0 && c <= 0x2B8);
 }
-bool is_cased(uint32_t c) { return is_upper(c) || is_lower(c) || category(c) == UTF8PROC_CATEGORY_LT; }
+bool is_cased(uint32_t c) {
+    return is_upper(c) || is_lower(c) || category(c) == UTF8PROC_CATEGORY_LT;
+}
 
 bool all_chars(std::string_view text, bool (*test)(uint32_t)) {
     for (size_t pos = 0; pos < text.size();) {
@@ -117,10 +126,16 @@ std::string_view strip_while(std::string_view text, Side side, const Drop& drop)
 
 }  // namespace
 
-bool all_upper(std::string_view text) { return all_of_case(text, is_upper); }
-bool all_lower(std::string_view text) { return all_of_case(text, is_lower); }
+bool all_upper(std::string_view text) {
+    return all_of_case(text, is_upper);
+}
+bool all_lower(std::string_view text) {
+    return all_of_case(text, is_lower);
+}
 
-std::string_view strip(std::string_view text, Side side) { return strip_while(text, side, is_space); }
+std::string_view strip(std::string_view text, Side side) {
+    return strip_while(text, side, is_space);
+}
 
 std::string_view strip(std::string_view text, std::string_view chars, Side side) {
     std::vector<uint32_t> set;
@@ -170,7 +185,9 @@ std::vector<size_t> places(std::string_view text, std::string_view needle, size_
     return found;
 }
 
-size_t as_limit(int64_t n) { return n < 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(n); }
+size_t as_limit(int64_t n) {
+    return n < 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(n);
+}
 
 }  // namespace
 
@@ -207,7 +224,8 @@ std::vector<std::string_view> split_space(std::string_view text, int64_t n_split
             text = strip(text.substr(0, begin), Side::right);
         } else {
             size_t end = 0;
-            while (end < text.size() && !is_space(char_at(text, end).code_point)) end += char_at(text, end).size;
+            while (end < text.size() && !is_space(char_at(text, end).code_point))
+                end += char_at(text, end).size;
             parts.push_back(text.substr(0, end));
             text = strip(text.substr(end), Side::left);
         }

@@ -11,17 +11,21 @@
 namespace takt::jinja {
 
 // The text must be valid UTF-8.
-inline Utf8Step char_at(std::string_view text, size_t pos) { return utf8_step(text, pos); }
-inline bool is_char_start(char byte) { return (static_cast<uint8_t>(byte) & 0xC0) != 0x80; }
+inline Utf8Step char_at(std::string_view text, size_t pos) {
+    return utf8_step(text, pos);
+}
+inline bool is_char_start(char byte) {
+    return (static_cast<uint8_t>(byte) & 0xC0) != 0x80;
+}
 size_t count_chars(std::string_view text);
 // Byte where the character with this index begins; text.size() past the end.
 size_t byte_of_char(std::string_view text, size_t index);
 
-bool is_space(uint32_t code_point);       // str.isspace
+bool is_space(uint32_t code_point);  // str.isspace
 bool is_alpha(uint32_t code_point);
 bool is_decimal(uint32_t code_point);
-bool is_word(uint32_t code_point);        // \w
-bool is_printable(uint32_t code_point);   // what repr leaves as it is
+bool is_word(uint32_t code_point);       // \w
+bool is_printable(uint32_t code_point);  // what repr leaves as it is
 bool is_upper(uint32_t code_point);
 bool is_lower(uint32_t code_point);
 bool is_cased(uint32_t code_point);
@@ -44,7 +48,8 @@ std::string_view strip(std::string_view text, std::string_view chars, Side side)
 // Byte of the first place at or after pos, npos if none. Linear even for needles made to be slow.
 size_t find(std::string_view text, std::string_view needle, size_t pos = 0);
 // n_splits < 0: no limit. With from_right the last n_splits places count.
-std::vector<std::string_view> split(std::string_view text, std::string_view separator, int64_t n_splits, bool from_right);
+std::vector<std::string_view> split(std::string_view text, std::string_view separator, int64_t n_splits,
+                                    bool from_right);
 std::vector<std::string_view> split_space(std::string_view text, int64_t n_splits, bool from_right);
 std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);
 std::string replace(std::string_view text, std::string_view from, std::string_view to, int64_t n_times);

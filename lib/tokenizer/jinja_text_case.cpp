@@ -17,18 +17,30 @@ struct Mapping {
 };
 // The unconditional multi-character mappings of Unicode's SpecialCasing.txt, Greek with iota left out.
 constexpr Mapping kMappings[] = {
-    {0x00DF, "SS", "Ss"},           {0x0149, "\u02BCN", "\u02BCN"}, {0x01F0, "J\u030C", "J\u030C"},
-    {0x0390, "\u0399\u0308\u0301", "\u0399\u0308\u0301"},           {0x03B0, "\u03A5\u0308\u0301", "\u03A5\u0308\u0301"},
-    {0x0587, "\u0535\u0552", "\u0535\u0582"},                       {0x1E96, "H\u0331", "H\u0331"},
-    {0x1E97, "T\u0308", "T\u0308"}, {0x1E98, "W\u030A", "W\u030A"}, {0x1E99, "Y\u030A", "Y\u030A"},
-    {0x1E9A, "A\u02BE", "A\u02BE"}, {0xFB00, "FF", "Ff"},           {0xFB01, "FI", "Fi"},
-    {0xFB02, "FL", "Fl"},           {0xFB03, "FFI", "Ffi"},         {0xFB04, "FFL", "Ffl"},
-    {0xFB05, "ST", "St"},           {0xFB06, "ST", "St"},
+    {0x00DF, "SS", "Ss"},
+    {0x0149, "\u02BCN", "\u02BCN"},
+    {0x01F0, "J\u030C", "J\u030C"},
+    {0x0390, "\u0399\u0308\u0301", "\u0399\u0308\u0301"},
+    {0x03B0, "\u03A5\u0308\u0301", "\u03A5\u0308\u0301"},
+    {0x0587, "\u0535\u0552", "\u0535\u0582"},
+    {0x1E96, "H\u0331", "H\u0331"},
+    {0x1E97, "T\u0308", "T\u0308"},
+    {0x1E98, "W\u030A", "W\u030A"},
+    {0x1E99, "Y\u030A", "Y\u030A"},
+    {0x1E9A, "A\u02BE", "A\u02BE"},
+    {0xFB00, "FF", "Ff"},
+    {0xFB01, "FI", "Fi"},
+    {0xFB02, "FL", "Fl"},
+    {0xFB03, "FFI", "Ffi"},
+    {0xFB04, "FFL", "Ffl"},
+    {0xFB05, "ST", "St"},
+    {0xFB06, "ST", "St"},
 };
 
 const Mapping* special(uint32_t c) {
     if (c < 0x80) return nullptr;
-    const auto* found = std::find_if(std::begin(kMappings), std::end(kMappings), [&](const Mapping& m) { return m.from == c; });
+    const auto* found = std::find_if(std::begin(kMappings), std::end(kMappings),
+                                     [&](const Mapping& m) { return m.from == c; });
     return found == std::end(kMappings) ? nullptr : found;
 }
 
@@ -51,7 +63,8 @@ void append_title(std::string& out, uint32_t c) {
 bool case_ignorable(uint32_t c) {
     const auto k = utf8proc_category(static_cast<utf8proc_int32_t>(c));
     return c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x2019 || k == UTF8PROC_CATEGORY_MN ||
-           k == UTF8PROC_CATEGORY_ME || k == UTF8PROC_CATEGORY_CF || k == UTF8PROC_CATEGORY_LM || k == UTF8PROC_CATEGORY_SK;
+           k == UTF8PROC_CATEGORY_ME || k == UTF8PROC_CATEGORY_CF || k == UTF8PROC_CATEGORY_LM ||
+           k == UTF8PROC_CATEGORY_SK;
 }
 
 // Sigma is written differently at the end of a word.
@@ -104,7 +117,8 @@ std::string upper(std::string_view text) {
 }
 
 std::string lower(std::string_view text) {
-    return map_chars(text, [&](std::string& out, size_t pos, uint32_t c) { append_lower(out, text, pos, c); });
+    return map_chars(text,
+                     [&](std::string& out, size_t pos, uint32_t c) { append_lower(out, text, pos, c); });
 }
 
 std::string title(std::string_view text) {

@@ -17,11 +17,19 @@ Value as_method(Machine& m, std::string_view method, const Value& input, const A
     return find_text_method(method)(m, to_text(m, input), args);
 }
 
-Value upper_filter(Machine& m, const Value& input, const Args& args) { return as_method(m, "upper", input, args); }
-Value lower_filter(Machine& m, const Value& input, const Args& args) { return as_method(m, "lower", input, args); }
-Value capitalize_filter(Machine& m, const Value& input, const Args& args) { return as_method(m, "capitalize", input, args); }
+Value upper_filter(Machine& m, const Value& input, const Args& args) {
+    return as_method(m, "upper", input, args);
+}
+Value lower_filter(Machine& m, const Value& input, const Args& args) {
+    return as_method(m, "lower", input, args);
+}
+Value capitalize_filter(Machine& m, const Value& input, const Args& args) {
+    return as_method(m, "capitalize", input, args);
+}
 
-Value trim_filter(Machine& m, const Value& input, const Args& args) { return as_method(m, "strip", input, args); }
+Value trim_filter(Machine& m, const Value& input, const Args& args) {
+    return as_method(m, "strip", input, args);
+}
 
 Value center_filter(Machine& m, const Value& input, const Args& args) {
     const Bound bound(args, "the filter 'center'", {"width"});
@@ -83,7 +91,8 @@ Value safe_filter(Machine& m, const Value& input, const Args& args) {
 }
 
 Value format_filter(Machine& m, const Value& input, const Args& args) {
-    if (!args.named.empty() && !args.positional.empty()) fail("can't handle positional and keyword arguments at once");
+    if (!args.named.empty() && !args.positional.empty())
+        fail("can't handle positional and keyword arguments at once");
     const Value format = to_text(m, input);
     if (args.named.empty()) return format_percent(m, format, m.list(args.positional, Flavour::tuple));
     auto named = std::make_shared<Dict>();
@@ -94,7 +103,8 @@ Value format_filter(Machine& m, const Value& input, const Args& args) {
 Value indent_filter(Machine& m, const Value& input, const Args& args) {
     const Bound bound(args, "the filter 'indent'", {"width", "first", "blank"});
     const bool by_text = bound.given(0) && bound.at(0).is_text();
-    const Value width = by_text ? bound.at(0) : apply(m, Operator::multiply, m.text(" "), Value(bound.integer(0, 4)));
+    const Value width =
+        by_text ? bound.at(0) : apply(m, Operator::multiply, m.text(" "), Value(bound.integer(0, 4)));
     // Undefined can't be added to, unlike everything that prints.
     if (input.is_undefined()) fail_undefined(input);
     const std::string text = to_str(m, input) + "\n";
@@ -135,7 +145,8 @@ Value truncate_filter(Machine& m, const Value& input, const Args& args) {
     if (leeway < 0) fail("expected leeway >= 0, got {}", leeway);
     const Value text = to_text(m, input);
     if (static_cast<Int>(text.text().n_chars) <= length + leeway) return text;
-    std::string_view kept = text.str().substr(0, byte_of_char(text.str(), static_cast<size_t>(length - n_end)));
+    std::string_view kept =
+        text.str().substr(0, byte_of_char(text.str(), static_cast<size_t>(length - n_end)));
     if (!bound.truth(1, false)) kept = kept.substr(0, kept.rfind(' '));
     return m.text(std::string(kept) + std::string(end));
 }
@@ -143,8 +154,8 @@ Value truncate_filter(Machine& m, const Value& input, const Args& args) {
 std::string quoted(std::string_view text, bool query) {
     std::string out;
     for (const char c : text) {
-        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-                           c == '.' || c == '-' || c == '~' || (c == '/' && !query);
+        const bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                           c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !query);
         if (plain) {
             out += c;
         } else if (c == ' ' && query) {
@@ -187,12 +198,14 @@ Value json_filter(Machine& m, const Value& input, const Args& args) {
         const bool by_text = bound.at(1).is_text();
         const Int width = by_text ? 0 : std::max<Int>(bound.integer(1, 0), 0);
         if (width > static_cast<Int>(m.limits.max_output_bytes)) fail("an indent of {} is too wide", width);
-        style.indent = by_text ? std::string(bound.at(1).str()) : std::string(static_cast<size_t>(width), ' ');
+        style.indent =
+            by_text ? std::string(bound.at(1).str()) : std::string(static_cast<size_t>(width), ' ');
         style.item_separator = ",";
     }
     if (bound.given(2) && !bound.at(2).is_none()) {
         const Values parts = iterate(m, bound.at(2));
-        if (parts.size() != 2 || !parts[0].is_text() || !parts[1].is_text()) fail("separators must be two strings");
+        if (parts.size() != 2 || !parts[0].is_text() || !parts[1].is_text())
+            fail("separators must be two strings");
         style.item_separator = parts[0].str();
         style.key_separator = parts[1].str();
     }
@@ -200,16 +213,18 @@ Value json_filter(Machine& m, const Value& input, const Args& args) {
 }
 
 constexpr FilterEntry kFilters[] = {
-    {"upper", upper_filter},         {"lower", lower_filter},         {"capitalize", capitalize_filter},
-    {"title", title_filter},         {"trim", trim_filter},           {"center", center_filter},
-    {"replace", replace_filter},     {"string", string_filter},       {"escape", escape_filter},
-    {"e", escape_filter},            {"safe", safe_filter},           {"forceescape", force_escape_filter},
-    {"format", format_filter},       {"indent", indent_filter},       {"wordcount", word_count_filter},
-    {"truncate", truncate_filter},   {"urlencode", urlencode_filter}, {"tojson", json_filter},
+    {"upper", upper_filter},       {"lower", lower_filter},         {"capitalize", capitalize_filter},
+    {"title", title_filter},       {"trim", trim_filter},           {"center", center_filter},
+    {"replace", replace_filter},   {"string", string_filter},       {"escape", escape_filter},
+    {"e", escape_filter},          {"safe", safe_filter},           {"forceescape", force_escape_filter},
+    {"format", format_filter},     {"indent", indent_filter},       {"wordcount", word_count_filter},
+    {"truncate", truncate_filter}, {"urlencode", urlencode_filter}, {"tojson", json_filter},
 };
 
 }  // namespace
 
-std::span<const FilterEntry> text_filters() { return kFilters; }
+std::span<const FilterEntry> text_filters() {
+    return kFilters;
+}
 
 }  // namespace takt::jinja

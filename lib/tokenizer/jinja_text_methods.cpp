@@ -12,7 +12,8 @@ namespace takt::jinja {
 namespace {
 
 int64_t clamped(Int value) {
-    return static_cast<int64_t>(std::clamp<Int>(value, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()));
+    return static_cast<int64_t>(
+        std::clamp<Int>(value, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()));
 }
 
 Value texts(Machine& m, const std::vector<std::string_view>& parts, Flavour flavour = Flavour::list) {
@@ -35,21 +36,31 @@ Value all_are(Machine& m, const Value& self, const Args& args) {
     return all_chars(self.str(), test);
 }
 
-Value is_upper_text(Machine&, const Value& self, const Args&) { return all_upper(self.str()); }
-Value is_lower_text(Machine&, const Value& self, const Args&) { return all_lower(self.str()); }
-Value is_ascii_text(Machine&, const Value& self, const Args&) { return self.text().ascii(); }
+Value is_upper_text(Machine&, const Value& self, const Args&) {
+    return all_upper(self.str());
+}
+Value is_lower_text(Machine&, const Value& self, const Args&) {
+    return all_lower(self.str());
+}
+Value is_ascii_text(Machine&, const Value& self, const Args&) {
+    return self.text().ascii();
+}
 Value is_title_text(Machine&, const Value& self, const Args&) {
-    return std::any_of(self.str().begin(), self.str().end(), [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }) &&
+    return std::any_of(self.str().begin(), self.str().end(),
+                       [](char c) { return (c | 0x20) >= 'a' && (c | 0x20) <= 'z'; }) &&
            title(self.str()) == self.str();
 }
-bool is_alnum(uint32_t c) { return is_word(c) && c != '_'; }
+bool is_alnum(uint32_t c) {
+    return is_word(c) && c != '_';
+}
 
 template <Side side>
 Value stripped(Machine& m, const Value& self, const Args& args) {
     const Bound bound(args, "strip()", {"chars"});
     const bool spaces = !bound.given(0) || bound.at(0).is_none();
     const std::string_view text = self.str();
-    return m.text(std::string(spaces ? strip(text, side) : strip(text, bound.text(0, ""), side)), self.text().safe);
+    return m.text(std::string(spaces ? strip(text, side) : strip(text, bound.text(0, ""), side)),
+                  self.text().safe);
 }
 
 template <bool from_right>
@@ -97,7 +108,8 @@ Part part_of(const Value& self, const Bound& bound) {
     const Int end = std::min(place(2, n), n);
     if (begin > n || begin > end) return {{}, 0, true};
     const std::string_view rest = self.str().substr(byte_of_char(self.str(), static_cast<size_t>(begin)));
-    return {rest.substr(0, byte_of_char(rest, static_cast<size_t>(end - begin))), static_cast<size_t>(begin), false};
+    return {rest.substr(0, byte_of_char(rest, static_cast<size_t>(end - begin))), static_cast<size_t>(begin),
+            false};
 }
 
 template <bool from_right, bool must>
@@ -108,7 +120,8 @@ Value find_text(Machine& m, const Value& self, const Args& args) {
     m.step(self.str().size() / 64);
     size_t place = std::string_view::npos;
     if (!part.outside && from_right) {
-        const auto parts = needle.empty() ? std::vector<std::string_view>{part.text, {}} : split(part.text, needle, 1, true);
+        const auto parts =
+            needle.empty() ? std::vector<std::string_view>{part.text, {}} : split(part.text, needle, 1, true);
         if (parts.size() == 2) place = parts[0].size();
     } else if (!part.outside) {
         place = find(part.text, needle);
@@ -132,7 +145,8 @@ Value has_affix(Machine& m, const Value& self, const Args& args) {
     const Value& affix = bound.at(0);
     const auto has = [&](const Value& one) {
         if (one.is_undefined()) fail_undefined(one);
-        if (!one.is_text()) fail("startswith() and endswith() want a string or a tuple of them, not {}", type_name(one));
+        if (!one.is_text())
+            fail("startswith() and endswith() want a string or a tuple of them, not {}", type_name(one));
         m.step();
         return !part.outside && (at_end ? part.text.ends_with(one.str()) : part.text.starts_with(one.str()));
     };
@@ -186,7 +200,8 @@ Value padded(Machine& m, const Value& self, const Args& args) {
     spec.width = static_cast<size_t>(std::max<int64_t>(0, clamped(bound.integer(0, 0))));
     spec.fill = bound.text(1, " ");
     if (count_chars(spec.fill) != 1) fail("the fill character must be exactly one character long");
-    if (spec.width > m.limits.max_output_bytes) fail("a width of {} passes the limit of {}", spec.width, m.limits.max_output_bytes);
+    if (spec.width > m.limits.max_output_bytes)
+        fail("a width of {} passes the limit of {}", spec.width, m.limits.max_output_bytes);
     // Python's center puts the odd one left when the width is odd too.
     const size_t n = self.text().n_chars;
     if (align == '^' && spec.width > n && (spec.width - n) % 2 == 1 && spec.width % 2 == 1) {
@@ -203,8 +218,10 @@ Value zero_filled(Machine& m, const Value& self, const Args& args) {
     spec.fill = "0";
     std::string_view text = self.str();
     const bool sign = text.starts_with('-') || text.starts_with('+');
-    spec.width = static_cast<size_t>(std::clamp<Int>(bound.integer(0, 0) - sign, 0, static_cast<Int>(m.limits.max_output_bytes) + 1));
-    if (spec.width > m.limits.max_output_bytes) fail("a width passes the limit of {}", m.limits.max_output_bytes);
+    spec.width = static_cast<size_t>(
+        std::clamp<Int>(bound.integer(0, 0) - sign, 0, static_cast<Int>(m.limits.max_output_bytes) + 1));
+    if (spec.width > m.limits.max_output_bytes)
+        fail("a width passes the limit of {}", m.limits.max_output_bytes);
     return m.text(std::string(text.substr(0, sign)) + pad(m, spec, text.substr(sign), '>'));
 }
 

@@ -7,20 +7,30 @@
 
 namespace takt::jinja {
 
-std::string_view Value::str() const { return text().bytes; }
+std::string_view Value::str() const {
+    return text().bytes;
+}
 
 bool Value::same(const Value& other) const {
     if (kind() != other.kind()) return false;
     switch (kind()) {
         case Kind::undefined:
-        case Kind::none: return true;
-        case Kind::boolean: return boolean() == other.boolean();
-        case Kind::integer: return integer() == other.integer();
-        case Kind::floating: return floating() == other.floating();
-        case Kind::text: return str() == other.str();
-        case Kind::list: return &list() == &other.list();
-        case Kind::dict: return &dict() == &other.dict();
-        case Kind::object: return &object() == &other.object();
+        case Kind::none:
+            return true;
+        case Kind::boolean:
+            return boolean() == other.boolean();
+        case Kind::integer:
+            return integer() == other.integer();
+        case Kind::floating:
+            return floating() == other.floating();
+        case Kind::text:
+            return str() == other.str();
+        case Kind::list:
+            return &list() == &other.list();
+        case Kind::dict:
+            return &dict() == &other.dict();
+        case Kind::object:
+            return &object() == &other.object();
     }
     return false;
 }
@@ -32,7 +42,8 @@ void dismantle(Values&& items) noexcept {
             const Value value = std::move(work.back());
             work.pop_back();
             // The last owner may empty the container: nobody else can see it.
-            if (auto* list = std::get_if<std::shared_ptr<const List>>(&value.data_); list && list->use_count() == 1) {
+            if (auto* list = std::get_if<std::shared_ptr<const List>>(&value.data_);
+                list && list->use_count() == 1) {
                 auto& inner = const_cast<List&>(**list).items;
                 for (Value& item : inner) work.push_back(std::move(item));
                 inner.clear();
@@ -127,21 +138,34 @@ std::string_view type_name(const Value& value) {
     constexpr std::string_view kFlavours[] = {"list",      "tuple",       "_GroupTuple", "range",
                                               "dict_keys", "dict_values", "dict_items",  "generator"};
     switch (value.kind()) {
-        case Kind::undefined: return "Undefined";
-        case Kind::none: return "NoneType";
-        case Kind::boolean: return "bool";
-        case Kind::integer: return "int";
-        case Kind::floating: return "float";
-        case Kind::text: return value.text().safe ? "Markup" : "str";
-        case Kind::list: return kFlavours[static_cast<size_t>(value.list().flavour)];
-        case Kind::dict: return "dict";
-        case Kind::object: break;
+        case Kind::undefined:
+            return "Undefined";
+        case Kind::none:
+            return "NoneType";
+        case Kind::boolean:
+            return "bool";
+        case Kind::integer:
+            return "int";
+        case Kind::floating:
+            return "float";
+        case Kind::text:
+            return value.text().safe ? "Markup" : "str";
+        case Kind::list:
+            return kFlavours[static_cast<size_t>(value.list().flavour)];
+        case Kind::dict:
+            return "dict";
+        case Kind::object:
+            break;
     }
     switch (value.object().type) {
-        case Object::Type::name_space: return "Namespace";
-        case Object::Type::macro: return "Macro";
-        case Object::Type::loop: return "LoopContext";
-        default: return "function";
+        case Object::Type::name_space:
+            return "Namespace";
+        case Object::Type::macro:
+            return "Macro";
+        case Object::Type::loop:
+            return "LoopContext";
+        default:
+            return "function";
     }
 }
 
@@ -152,21 +176,30 @@ std::string described(const Value& value) {
 bool truthy(const Value& value) {
     switch (value.kind()) {
         case Kind::undefined:
-        case Kind::none: return false;
-        case Kind::boolean: return value.boolean();
-        case Kind::integer: return value.integer() != 0;
-        case Kind::floating: return value.floating() != 0;
-        case Kind::text: return !value.str().empty();
-        case Kind::list: return !value.list().sized() || !value.list().items.empty();
-        case Kind::dict: return !value.dict().items.empty();
-        case Kind::object: return true;
+        case Kind::none:
+            return false;
+        case Kind::boolean:
+            return value.boolean();
+        case Kind::integer:
+            return value.integer() != 0;
+        case Kind::floating:
+            return value.floating() != 0;
+        case Kind::text:
+            return !value.str().empty();
+        case Kind::list:
+            return !value.list().sized() || !value.list().items.empty();
+        case Kind::dict:
+            return !value.dict().items.empty();
+        case Kind::object:
+            return true;
     }
     return false;
 }
 
 namespace {
 
-// -1, 0, 1, or 2 where the float is not a number. Beyond 2^53 a double is itself an integer, so no digit is lost.
+// -1, 0, 1, or 2 where the float is not a number. Beyond 2^53 a double is itself an integer, so no digit is
+// lost.
 int compare(Int a, double b) {
     if (std::isnan(b)) return 2;
     if (b >= 0x1p127) return -1;

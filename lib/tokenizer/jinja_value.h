@@ -12,7 +12,8 @@
 
 namespace takt::jinja {
 
-// Python's integers have no end; 128 bits hold every number templates write, and what passes them is an error.
+// Python's integers have no end; 128 bits hold every number templates write, and what passes them is an
+// error.
 __extension__ typedef __int128 Int;
 
 struct Text;
@@ -57,7 +58,9 @@ public:
 
     // Each asks for its kind to be there; boolean counts as integer.
     bool boolean() const { return *std::get_if<bool>(&data_); }
-    Int integer() const { return is(Kind::boolean) ? static_cast<Int>(boolean()) : *std::get_if<Int>(&data_); }
+    Int integer() const {
+        return is(Kind::boolean) ? static_cast<Int>(boolean()) : *std::get_if<Int>(&data_);
+    }
     double floating() const { return *std::get_if<double>(&data_); }
     double number() const { return is(Kind::floating) ? floating() : static_cast<double>(integer()); }
     const Undefined& undefined() const { return *std::get_if<Undefined>(&data_); }
@@ -66,7 +69,9 @@ public:
     const Dict& dict() const { return **std::get_if<std::shared_ptr<const Dict>>(&data_); }
     Object& object() const { return **std::get_if<std::shared_ptr<Object>>(&data_); }
     std::string_view str() const;
-    const std::shared_ptr<const List>& list_ref() const { return *std::get_if<std::shared_ptr<const List>>(&data_); }
+    const std::shared_ptr<const List>& list_ref() const {
+        return *std::get_if<std::shared_ptr<const List>>(&data_);
+    }
 
     // Same object: the `sameas` test.
     bool same(const Value& other) const;
@@ -102,8 +107,8 @@ struct List {
 
     Values items;
     Flavour flavour;
-    uint32_t depth;             // of nesting; 1 without containers inside
-    mutable size_t n_taken = 0; // generators: items already given away
+    uint32_t depth;                         // of nesting; 1 without containers inside
+    mutable size_t n_taken = 0;             // generators: items already given away
     int64_t start = 0, stop = 0, step = 1;  // range alone
 
     bool tuple() const { return flavour == Flavour::tuple || flavour == Flavour::group; }
@@ -111,7 +116,8 @@ struct List {
     bool indexed() const { return flavour <= Flavour::range; }
 };
 
-// Insertion ordered. Texts are found through a tree, which no chosen keys can slow down; other keys one by one.
+// Insertion ordered. Texts are found through a tree, which no chosen keys can slow down; other keys one by
+// one.
 struct Dict {
     Dict() = default;
     Dict(const Dict&) = delete;
