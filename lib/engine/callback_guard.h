@@ -1,4 +1,5 @@
-// Which threads are inside a callback of an engine: calls that wait are refused there, and a destroy is deferred.
+// Which threads are inside a callback of an engine: calls that wait are refused there, and a destroy is
+// deferred.
 #pragma once
 
 #include <algorithm>

@@ -9,7 +9,7 @@
 namespace takt {
 namespace {
 
-constexpr int kMaxJsonDepth = 128;   // deeper values would cost stack when written out again
+constexpr int kMaxJsonDepth = 128;  // deeper values would cost stack when written out again
 
 Result<nlohmann::ordered_json> parse_object(std::string_view json) {
     bool too_deep = false;
@@ -21,10 +21,12 @@ Result<nlohmann::ordered_json> parse_object(std::string_view json) {
     try {
         value = nlohmann::ordered_json::parse(json, watch_depth);
     } catch (const nlohmann::ordered_json::parse_error& error) {
-        return Status(StatusCode::invalid_argument, fmt::format("The chat JSON is not valid at byte {}.", error.byte));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("The chat JSON is not valid at byte {}.", error.byte));
     }
     if (too_deep) {
-        return Status(StatusCode::invalid_argument, fmt::format("The chat JSON is nested deeper than {} levels.", kMaxJsonDepth));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("The chat JSON is nested deeper than {} levels.", kMaxJsonDepth));
     }
     if (!value.is_object()) return Status(StatusCode::invalid_argument, "The chat JSON is not an object.");
     return value;
@@ -33,14 +35,18 @@ Result<nlohmann::ordered_json> parse_object(std::string_view json) {
 // Each message must be an object with a role; content is the template's own business.
 Status check_messages(const nlohmann::ordered_json& value) {
     const auto messages = value.find("messages");
-    if (messages == value.end()) return Status(StatusCode::invalid_argument, "The chat JSON has no member messages.");
-    if (!messages->is_array()) return Status(StatusCode::invalid_argument, "The chat JSON's messages is not an array.");
+    if (messages == value.end())
+        return Status(StatusCode::invalid_argument, "The chat JSON has no member messages.");
+    if (!messages->is_array())
+        return Status(StatusCode::invalid_argument, "The chat JSON's messages is not an array.");
     for (size_t i = 0; i < messages->size(); ++i) {
         const auto& message = (*messages)[i];
-        if (!message.is_object()) return Status(StatusCode::invalid_argument, fmt::format("messages[{}] is not an object.", i));
+        if (!message.is_object())
+            return Status(StatusCode::invalid_argument, fmt::format("messages[{}] is not an object.", i));
         const auto role = message.find("role");
         if (role == message.end() || !role->is_string()) {
-            return Status(StatusCode::invalid_argument, fmt::format("messages[{}].role is missing or not a string.", i));
+            return Status(StatusCode::invalid_argument,
+                          fmt::format("messages[{}].role is missing or not a string.", i));
         }
     }
     return Status();
@@ -67,7 +73,8 @@ Result<std::string> render_chat(const Model& model, std::string_view json, bool 
     set_default("eos_token", token_text(*model.tokenizer(), model.tokenizer()->eos_id()));
     set_default("tools", nullptr);
     set_default("documents", nullptr);
-    const auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
+    const auto now =
+        std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
     const std::string context = value->dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
     return (*chat_template)->render(context, now_unix_seconds.value_or(now.count()));
 }
@@ -77,7 +84,8 @@ Result<std::vector<int32_t>> encode_rendered(const Model& model, std::string_vie
     auto ids = tokenizer.encode(text, {/*add_special=*/false, /*parse_special=*/true});
     if (!ids.ok()) return ids;
     const bool has_bos = !ids->empty() && ids->front() == tokenizer.bos_id();
-    if (tokenizer.adds_bos() && tokenizer.bos_id() >= 0 && !has_bos) ids->insert(ids->begin(), tokenizer.bos_id());
+    if (tokenizer.adds_bos() && tokenizer.bos_id() >= 0 && !has_bos)
+        ids->insert(ids->begin(), tokenizer.bos_id());
     return ids;
 }
 

@@ -25,37 +25,42 @@ auto without_exceptions(const char* what, Body body) -> decltype(body()) {
     } catch (const std::length_error&) {
         return Status(StatusCode::out_of_memory, fmt::format("There is not enough memory for {}.", what));
     } catch (const std::system_error& error) {
-        return Status(StatusCode::out_of_memory, fmt::format("The system has no thread for {}: {}.", what, error.what()));
+        return Status(StatusCode::out_of_memory,
+                      fmt::format("The system has no thread for {}: {}.", what, error.what()));
     }
 }
 
 Status check_ids(std::string_view field, std::span<const int32_t> ids, uint32_t vocab_size) {
     for (size_t i = 0; i < ids.size(); ++i) {
         if (ids[i] >= 0 && static_cast<uint32_t>(ids[i]) < vocab_size) continue;
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("{}[{}] is {}, the vocabulary has {} tokens.", field, i, ids[i], vocab_size));
+        return Status(StatusCode::invalid_argument, fmt::format("{}[{}] is {}, the vocabulary has {} tokens.",
+                                                                field, i, ids[i], vocab_size));
     }
     return {};
 }
 
 Status check_stop_strings(const std::vector<std::string>& strings) {
     for (size_t i = 0; i < strings.size(); ++i) {
-        if (strings[i].empty()) return Status(StatusCode::invalid_argument, fmt::format("stop_strings[{}] is empty.", i));
+        if (strings[i].empty())
+            return Status(StatusCode::invalid_argument, fmt::format("stop_strings[{}] is empty.", i));
         if (const size_t end = utf8_valid_end(strings[i], 0); end != strings[i].size()) {
-            return Status(StatusCode::invalid_argument, fmt::format("stop_strings[{}] is not UTF-8 at byte {}.", i, end));
+            return Status(StatusCode::invalid_argument,
+                          fmt::format("stop_strings[{}] is not UTF-8 at byte {}.", i, end));
         }
     }
     return {};
 }
 
 Status no_room(size_t n_prompt, uint32_t context_tokens) {
-    const std::string_view more = n_prompt == context_tokens ? " and the first generated token needs room, " : ", ";
+    const std::string_view more =
+        n_prompt == context_tokens ? " and the first generated token needs room, " : ", ";
     return Status(StatusCode::prompt_too_long,
                   fmt::format("Prompt has {} tokens{}the context holds {}.", n_prompt, more, context_tokens));
 }
 
 Status waits(std::string_view call) {
-    return Status(StatusCode::invalid_state, fmt::format("{} waits, which is not possible inside a callback of the same engine.", call));
+    return Status(StatusCode::invalid_state,
+                  fmt::format("{} waits, which is not possible inside a callback of the same engine.", call));
 }
 
 }  // namespace
@@ -75,14 +80,16 @@ struct Engine::Impl {
     Status load(Backend& chosen, const LoadProgress& progress);
     Status check(const RequestOptions& request) const;
     std::unique_ptr<SequencePages> new_pages(uint64_t n_positions) const {
-        return std::make_unique<SequencePages>(model->program()->groups, worker->pools(), compile.page_tokens, n_positions,
-                                               options.chunk_tokens);
+        return std::make_unique<SequencePages>(model->program()->groups, worker->pools(), compile.page_tokens,
+                                               n_positions, options.chunk_tokens);
     }
 };
 
 Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
-Engine::~Engine() { impl_->worker->stop(); }
+Engine::~Engine() {
+    impl_->worker->stop();
+}
 
 Status Engine::Impl::load(Backend& chosen, const LoadProgress& progress) {
     backend = chosen.name();
@@ -97,13 +104,16 @@ Status Engine::Impl::load(Backend& chosen, const LoadProgress& progress) {
     }
     std::vector<PagePool> pools;
     for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages);
-    const WorkerLimits limits{options.max_sequences, options.max_waiting, options.chunk_tokens, compile.max_rows};
-    worker = std::make_shared<Worker>(runtime, model, std::move(executable), std::move(pools), limits, signal);
+    const WorkerLimits limits{options.max_sequences, options.max_waiting, options.chunk_tokens,
+                              compile.max_rows};
+    worker =
+        std::make_shared<Worker>(runtime, model, std::move(executable), std::move(pools), limits, signal);
     Worker::start(worker);
     return {};
 }
 
-Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
+Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime,
+                                               std::shared_ptr<const Model> model,
                                                const EngineOptions& options, const LoadProgress& progress) {
     return without_exceptions("the engine", [&]() -> Result<std::shared_ptr<Engine>> {
         Result<EngineOptions> resolved = resolve_options(options, *model);
@@ -132,9 +142,11 @@ Result<MemoryPlan> Engine::plan(Runtime& runtime, const Model& model, const Engi
 }
 
 Status Engine::Impl::check(const RequestOptions& request) const {
-    if (request.prompt_ids.empty()) return Status(StatusCode::prompt_empty, "The prompt is empty: it has no tokens.");
+    if (request.prompt_ids.empty())
+        return Status(StatusCode::prompt_empty, "The prompt is empty: it has no tokens.");
     TAKT_RETURN_IF_ERROR(check_ids("prompt_ids", request.prompt_ids, vocab_size()));
-    if (request.prompt_ids.size() >= options.context_tokens) return no_room(request.prompt_ids.size(), options.context_tokens);
+    if (request.prompt_ids.size() >= options.context_tokens)
+        return no_room(request.prompt_ids.size(), options.context_tokens);
     TAKT_RETURN_IF_ERROR(check_ids("stop_ids", request.stop_ids, vocab_size()));
     TAKT_RETURN_IF_ERROR(check_stop_strings(request.stop_strings));
     return request.sampler.check(vocab_size());
@@ -145,14 +157,18 @@ Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
     return without_exceptions("the request", [&]() -> Result<std::unique_ptr<Request>> {
         TAKT_RETURN_IF_ERROR(impl_->check(options));
         const uint64_t n_prompt = options.prompt_ids.size();
-        const uint64_t max_total = std::min<uint64_t>(n_prompt + options.max_tokens, impl_->options.context_tokens);
+        const uint64_t max_total =
+            std::min<uint64_t>(n_prompt + options.max_tokens, impl_->options.context_tokens);
         const auto max_events = static_cast<uint32_t>(max_total - n_prompt);
-        RequestState::Shared shared{impl_->runtime->shared_clock(), impl_->callbacks, impl_->signal, impl_->backend};
-        auto state = std::make_shared<RequestState>(std::move(options), std::move(shared), submitted_ns, max_events);
+        RequestState::Shared shared{impl_->runtime->shared_clock(), impl_->callbacks, impl_->signal,
+                                    impl_->backend};
+        auto state =
+            std::make_shared<RequestState>(std::move(options), std::move(shared), submitted_ns, max_events);
         // The last token is sampled but never computed.
         const uint64_t n_positions = std::max(n_prompt, max_total - 1);
-        auto running = std::make_unique<RunningRequest>(state, impl_->worker->next_sequence(), static_cast<uint32_t>(max_total),
-                                                        impl_->vocab_size(), impl_->texts, impl_->new_pages(n_positions));
+        auto running = std::make_unique<RunningRequest>(state, impl_->worker->next_sequence(),
+                                                        static_cast<uint32_t>(max_total), impl_->vocab_size(),
+                                                        impl_->texts, impl_->new_pages(n_positions));
         auto request = std::make_unique<Request>(std::move(state));
         if (Status status = impl_->worker->submit(std::move(running)); !status.ok()) {
             request->forget();
@@ -165,27 +181,28 @@ Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
 Result<std::unique_ptr<Request>> Engine::generate(RequestOptions options) {
     if (inside_callback()) return waits("generate()");
     const std::function<bool(const Event&)> on_event = std::move(options.on_event);
-    options.on_event = nullptr;   // pulled here, so that the callback runs on this thread
+    options.on_event = nullptr;  // pulled here, so that the callback runs on this thread
     Result<std::unique_ptr<Request>> request = submit(std::move(options));
     // From here on the engine may be destroyed by a callback.
     if (request.ok()) TAKT_RETURN_IF_ERROR((*request)->pump(on_event));
     return request;
 }
 
-Status Engine::evaluate(std::span<const int32_t> ids, size_t first_position, uint32_t chunk_tokens,
-                        const std::function<bool(size_t position, std::span<const float> logits)>& on_logits) {
+Status Engine::evaluate(
+    std::span<const int32_t> ids, size_t first_position, uint32_t chunk_tokens,
+    const std::function<bool(size_t position, std::span<const float> logits)>& on_logits) {
     if (inside_callback()) return waits("evaluate()");
     if (ids.empty()) return Status(StatusCode::prompt_empty, "There are no tokens to evaluate.");
     TAKT_RETURN_IF_ERROR(check_ids("ids", ids, impl_->vocab_size()));
     if (ids.size() > impl_->options.context_tokens) {
-        return Status(StatusCode::prompt_too_long,
-                      fmt::format("Prompt has {} tokens, the context holds {}.", ids.size(), impl_->options.context_tokens));
+        return Status(StatusCode::prompt_too_long, fmt::format("Prompt has {} tokens, the context holds {}.",
+                                                               ids.size(), impl_->options.context_tokens));
     }
     if (first_position >= ids.size()) {
         return Status(StatusCode::invalid_argument,
                       fmt::format("first_position is {}, there are {} tokens.", first_position, ids.size()));
     }
-    const std::shared_ptr<Impl> impl = impl_;   // a callback may destroy the engine
+    const std::shared_ptr<Impl> impl = impl_;  // a callback may destroy the engine
     return without_exceptions("the evaluation", [&]() -> Status {
         const uint32_t most = impl->options.chunk_tokens;
         Evaluation::Plan plan;
@@ -201,10 +218,20 @@ Status Engine::evaluate(std::span<const int32_t> ids, size_t first_position, uin
     });
 }
 
-bool Engine::inside_callback() const { return impl_->callbacks->contains_this_thread(); }
-uint32_t Engine::context_tokens() const { return impl_->options.context_tokens; }
-const Model& Engine::model() const { return *impl_->model; }
-Runtime& Engine::runtime() const { return *impl_->runtime; }
-std::string_view Engine::backend_name() const { return impl_->backend; }
+bool Engine::inside_callback() const {
+    return impl_->callbacks->contains_this_thread();
+}
+uint32_t Engine::context_tokens() const {
+    return impl_->options.context_tokens;
+}
+const Model& Engine::model() const {
+    return *impl_->model;
+}
+Runtime& Engine::runtime() const {
+    return *impl_->runtime;
+}
+std::string_view Engine::backend_name() const {
+    return impl_->backend;
+}
 
 }  // namespace takt

@@ -14,27 +14,31 @@
 namespace takt {
 
 struct EngineOptions {
-    std::string backend;            // "": the best one
-    uint32_t context_tokens = 0;    // 0: min(4096, the model's)
-    uint32_t max_sequences = 0;     // 0: 16
-    uint32_t max_waiting = 0;       // 0: 4096
-    uint32_t chunk_tokens = 0;      // 0: 512
-    uint64_t kv_tokens = 0;         // 0: context_tokens * min(max_sequences, 4)
+    std::string backend;          // "": the best one
+    uint32_t context_tokens = 0;  // 0: min(4096, the model's)
+    uint32_t max_sequences = 0;   // 0: 16
+    uint32_t max_waiting = 0;     // 0: 4096
+    uint32_t chunk_tokens = 0;    // 0: 512
+    uint64_t kv_tokens = 0;       // 0: context_tokens * min(max_sequences, 4)
     bool deterministic = false;
 };
 
 class Engine {
 public:
-    static Result<std::shared_ptr<Engine>> create(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
-                                                  const EngineOptions& options, const LoadProgress& progress = {});
+    static Result<std::shared_ptr<Engine>> create(std::shared_ptr<Runtime> runtime,
+                                                  std::shared_ptr<const Model> model,
+                                                  const EngineOptions& options,
+                                                  const LoadProgress& progress = {});
     static Result<MemoryPlan> plan(Runtime& runtime, const Model& model, const EngineOptions& options);
-    // Cancels what runs, waits for the last callback; on the worker's own thread it can't, and the worker ends by itself.
+    // Cancels what runs, waits for the last callback; on the worker's own thread it can't, and the worker
+    // ends by itself.
     ~Engine();
     Engine(const Engine&) = delete;
     Engine& operator=(const Engine&) = delete;
 
     Result<std::unique_ptr<Request>> submit(RequestOptions options);
-    // Runs to the end; on_event is called on this thread. The request, ended, is returned whatever its reason.
+    // Runs to the end; on_event is called on this thread. The request, ended, is returned whatever its
+    // reason.
     Result<std::unique_ptr<Request>> generate(RequestOptions options);
     // Logits of positions first_position…, on this thread; false from on_logits stops with `cancelled`.
     Status evaluate(std::span<const int32_t> ids, size_t first_position, uint32_t chunk_tokens,

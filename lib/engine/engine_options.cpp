@@ -11,7 +11,8 @@
 namespace takt {
 namespace {
 
-constexpr uint32_t kDefaultContext = 4096, kDefaultSequences = 16, kDefaultWaiting = 4096, kDefaultChunk = 512;
+constexpr uint32_t kDefaultContext = 4096, kDefaultSequences = 16, kDefaultWaiting = 4096,
+                   kDefaultChunk = 512;
 constexpr uint32_t kMaxSequences = 4096, kMaxChunk = 16384, kMaxWaiting = 1u << 24, kPageTokens = 32;
 constexpr uint64_t kMaxKvTokens = 1u << 30;
 // Rows of one step with logits, for evaluate(): scratch stays small where vocabularies are large.
@@ -20,7 +21,8 @@ constexpr uint64_t kOutputBytes = 32u << 20;
 
 Status check_range(std::string_view field, uint64_t value, uint64_t lowest, uint64_t highest) {
     if (value >= lowest && value <= highest) return {};
-    return Status(StatusCode::invalid_argument, fmt::format("{} is {}, must be {} to {}.", field, value, lowest, highest));
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("{} is {}, must be {} to {}.", field, value, lowest, highest));
 }
 
 }  // namespace
@@ -31,10 +33,12 @@ Result<EngineOptions> resolve_options(EngineOptions options, const Model& model)
     if (options.max_sequences == 0) options.max_sequences = kDefaultSequences;
     if (options.max_waiting == 0) options.max_waiting = kDefaultWaiting;
     if (options.chunk_tokens == 0) options.chunk_tokens = kDefaultChunk;
-    if (options.kv_tokens == 0) options.kv_tokens = uint64_t{options.context_tokens} * std::min(options.max_sequences, 4u);
+    if (options.kv_tokens == 0)
+        options.kv_tokens = uint64_t{options.context_tokens} * std::min(options.max_sequences, 4u);
     if (options.context_tokens > trained) {
-        return Status(StatusCode::invalid_argument, fmt::format("context_tokens is {}, the model was trained for {}.",
-                                                                options.context_tokens, trained));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("context_tokens is {}, the model was trained for {}.",
+                                  options.context_tokens, trained));
     }
     TAKT_RETURN_IF_ERROR(check_range("max_sequences", options.max_sequences, 1, kMaxSequences));
     TAKT_RETURN_IF_ERROR(check_range("max_waiting", options.max_waiting, 1, kMaxWaiting));
@@ -49,8 +53,10 @@ CompileOptions make_compile_options(const EngineOptions& options, const Program&
     CompileOptions compile;
     compile.max_rows = std::max(options.chunk_tokens, options.max_sequences);
     compile.max_sequences = options.max_sequences;
-    const uint64_t affordable = std::max<uint64_t>(1, kOutputBytes / (uint64_t{program.vocab_size} * sizeof(float)));
-    const auto output_rows = static_cast<uint32_t>(std::min<uint64_t>({kOutputRows, options.chunk_tokens, affordable}));
+    const uint64_t affordable =
+        std::max<uint64_t>(1, kOutputBytes / (uint64_t{program.vocab_size} * sizeof(float)));
+    const auto output_rows =
+        static_cast<uint32_t>(std::min<uint64_t>({kOutputRows, options.chunk_tokens, affordable}));
     compile.max_output_rows = std::max(options.max_sequences, output_rows);
     compile.max_context_tokens = options.context_tokens;
     compile.page_tokens = kPageTokens;
@@ -58,7 +64,8 @@ CompileOptions make_compile_options(const EngineOptions& options, const Program&
     // Every sequence may leave a part of its last page empty; kv_tokens fit however many share them.
     const uint64_t all = (options.kv_tokens + kPageTokens - 1) / kPageTokens + options.max_sequences - 1;
     for (const StateGroup& group : program.groups) {
-        const uint64_t each = worst_case_pages(group, options.context_tokens, kPageTokens, options.chunk_tokens);
+        const uint64_t each =
+            worst_case_pages(group, options.context_tokens, kPageTokens, options.chunk_tokens);
         compile.n_pages.push_back(static_cast<uint32_t>(std::min(all, each * options.max_sequences)));
     }
     return compile;

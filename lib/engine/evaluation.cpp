@@ -27,7 +27,8 @@ bool Evaluation::is_over() const {
 // A chunk with more wanted rows than fit is computed in parts: a row's bits don't depend on its neighbours.
 uint32_t Evaluation::next_rows() const {
     const auto n_left = static_cast<uint32_t>(plan_.ids.size()) - n_computed_;
-    const auto n_unwanted = static_cast<uint32_t>(plan_.first_position > n_computed_ ? plan_.first_position - n_computed_ : 0);
+    const auto n_unwanted =
+        static_cast<uint32_t>(plan_.first_position > n_computed_ ? plan_.first_position - n_computed_ : 0);
     return std::min({plan_.chunk_tokens, n_left, n_unwanted + plan_.max_outputs});
 }
 
@@ -55,18 +56,22 @@ void Evaluation::fail(Status status) {
 
 Status Evaluation::look_at_rows(const OnLogits& on_logits, CallbackThreads& callbacks) const {
     for (size_t i = 0; i < n_rows_; ++i) {
-        const std::span<const float> row = std::span<const float>(logits_).subspan(i * plan_.vocab_size, plan_.vocab_size);
+        const std::span<const float> row =
+            std::span<const float>(logits_).subspan(i * plan_.vocab_size, plan_.vocab_size);
         const size_t position = first_row_position_ + i;
         if (!std::all_of(row.begin(), row.end(), [](float x) { return std::isfinite(x); })) {
-            return Status(StatusCode::logits_not_finite, fmt::format("The logits are not finite at position {}.", position));
+            return Status(StatusCode::logits_not_finite,
+                          fmt::format("The logits are not finite at position {}.", position));
         }
         const CallbackThreads::Scope scope(callbacks);
         try {
             if (on_logits(position, row)) continue;
         } catch (...) {
-            return Status(StatusCode::internal, fmt::format("The logits callback threw at position {}.", position));
+            return Status(StatusCode::internal,
+                          fmt::format("The logits callback threw at position {}.", position));
         }
-        return Status(StatusCode::cancelled, fmt::format("The logits callback stopped the evaluation at position {}.", position));
+        return Status(StatusCode::cancelled,
+                      fmt::format("The logits callback stopped the evaluation at position {}.", position));
     }
     return {};
 }
@@ -75,7 +80,7 @@ Status Evaluation::run(const OnLogits& on_logits, WorkerSignal& signal, Callback
     Status status;
     while (status.ok() && n_computed_ < plan_.ids.size()) {
         std::unique_lock lock(mutex_);
-        wants_step_ = !is_over_;   // the engine may have ended meanwhile
+        wants_step_ = !is_over_;  // the engine may have ended meanwhile
         lock.unlock();
         signal.notify();
         lock.lock();
@@ -88,7 +93,7 @@ Status Evaluation::run(const OnLogits& on_logits, WorkerSignal& signal, Callback
         const std::lock_guard lock(mutex_);
         is_over_ = true;
     }
-    signal.notify();   // its pages are wanted
+    signal.notify();  // its pages are wanted
     return status;
 }
 

@@ -13,7 +13,9 @@ bool PagePool::reserve(uint32_t n) {
     return true;
 }
 
-void PagePool::unreserve(uint32_t n) { reserved_ -= n; }
+void PagePool::unreserve(uint32_t n) {
+    reserved_ -= n;
+}
 
 uint32_t PagePool::take() {
     const uint32_t page = free_.back();
@@ -21,6 +23,8 @@ uint32_t PagePool::take() {
     return page;
 }
 
-void PagePool::give_back(uint32_t page) { free_.push_back(page); }
+void PagePool::give_back(uint32_t page) {
+    free_.push_back(page);
+}
 
 }  // namespace takt

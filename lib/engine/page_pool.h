@@ -1,4 +1,5 @@
-// Pages of one state group. A sequence reserves its worst case when admitted, so taking a page later never fails.
+// Pages of one state group. A sequence reserves its worst case when admitted, so taking a page later never
+// fails.
 #pragma once
 
 #include <cstdint>

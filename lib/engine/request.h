@@ -20,18 +20,19 @@ namespace takt {
 enum class FinishReason : int32_t { none, stop, length, cancelled, context_full, deadline, error };
 enum class EventType : int32_t { token = 1, finished = 2 };
 
-// The token that ends a generation (end-of-generation, stop id) was computed and sampled: it is an event without text and
-// counts as generated.
+// The token that ends a generation (end-of-generation, stop id) was computed and sampled: it is an event
+// without text and counts as generated.
 struct Event {
     EventType type{};
-    std::string_view text;         // borrowed until the callback returns or the next pull
-    std::string_view message;      // finished: the status' sentence
+    std::string_view text;     // borrowed until the callback returns or the next pull
+    std::string_view message;  // finished: the status' sentence
     int32_t token_id = -1;
     uint32_t token_index = 0;
     FinishReason finish_reason = FinishReason::none;
     StatusCode status = StatusCode::ok;
     uint32_t step_rows = 0;
-    uint64_t submitted_ns = 0, scheduled_ns = 0, computed_ns = 0, ready_ns = 0, delivered_ns = 0, compute_ns = 0;
+    uint64_t submitted_ns = 0, scheduled_ns = 0, computed_ns = 0, ready_ns = 0, delivered_ns = 0,
+             compute_ns = 0;
 };
 
 struct RequestOptions {
@@ -40,17 +41,18 @@ struct RequestOptions {
     SamplerOptions sampler;
     std::vector<std::string> stop_strings;
     std::vector<int32_t> stop_ids;
-    bool ignore_eos = false;                      // end-of-generation tokens are tokens like others; stop_ids still stop
-    uint64_t deadline_ns = 0;                     // looked at between steps; 0: none
-    std::optional<uint64_t> submitted_ns;         // entry of the call, where that was before Engine::submit; empty: now
-    std::function<bool(const Event&)> on_event;   // false cancels; empty: events are pulled
-    std::function<void()> on_release;             // once, after the last callback
+    bool ignore_eos = false;   // end-of-generation tokens are tokens like others; stop_ids still stop
+    uint64_t deadline_ns = 0;  // looked at between steps; 0: none
+    // Entry of the call, where that was before Engine::submit; empty: now.
+    std::optional<uint64_t> submitted_ns;
+    std::function<bool(const Event&)> on_event;  // false cancels; empty: events are pulled
+    std::function<void()> on_release;            // once, after the last callback
 };
 
-class RequestState;   // shared by the engine's worker and the handle (request_state.h)
+class RequestState;  // shared by the engine's worker and the handle (request_state.h)
 
-// The submitter's end. Destroying it cancels and returns after the last callback (inside the request's own callback the
-// end is deferred); then on_release runs once.
+// The submitter's end. Destroying it cancels and returns after the last callback (inside the request's own
+// callback the end is deferred); then on_release runs once.
 class Request {
 public:
     explicit Request(std::shared_ptr<RequestState> state);
@@ -61,10 +63,11 @@ public:
     // Pull: timed_out; invalid_state after the finished event, with a callback set, or inside a callback.
     Result<Event> next(uint64_t timeout_ns);
     Status wait(uint64_t timeout_ns);
-    // Pulls to the end and gives each event to on_event on this thread; after a false only the finished event follows.
+    // Pulls to the end and gives each event to on_event on this thread; after a false only the finished event
+    // follows.
     Status pump(const std::function<bool(const Event&)>& on_event);
     void cancel();
-    Status status() const;                        // ok while it runs
+    Status status() const;  // ok while it runs
     FinishReason finish_reason() const;
     TimingSummary timing() const;
     Timeline timeline() const;
@@ -73,7 +76,7 @@ public:
 
 private:
     friend class Engine;
-    void forget() { state_.reset(); }             // it was never queued: nothing to cancel or release
+    void forget() { state_.reset(); }  // it was never queued: nothing to cancel or release
     std::shared_ptr<RequestState> state_;
 };
 

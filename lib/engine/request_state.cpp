@@ -10,11 +10,13 @@
 namespace takt {
 namespace {
 
-constexpr size_t kTextBytesPerToken = 16;   // sized at submit; most tokens are shorter, and few texts longer on average
+constexpr size_t kTextBytesPerToken =
+    16;  // sized at submit; most tokens are shorter, and few texts longer on average
 
 // Waits until ready(); false when the time is over. UINT64_MAX waits for ever.
 template <typename Ready>
-bool wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, uint64_t timeout_ns, Ready ready) {
+bool wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, uint64_t timeout_ns,
+                Ready ready) {
     constexpr uint64_t kLongestNs = uint64_t{3600} * 24 * 365 * 1'000'000'000;
     if (timeout_ns >= kLongestNs) {
         changed.wait(lock, ready);
@@ -24,13 +26,16 @@ bool wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& 
 }
 
 Status inside_callback(std::string_view what) {
-    return Status(StatusCode::invalid_state, fmt::format("{} waits, which is not possible inside a callback of the same engine.", what));
+    return Status(StatusCode::invalid_state,
+                  fmt::format("{} waits, which is not possible inside a callback of the same engine.", what));
 }
 
 }  // namespace
 
 RequestState::RequestState(RequestOptions options, Shared shared, uint64_t submitted_ns, uint32_t max_events)
-    : options_(std::move(options)), shared_(std::move(shared)), pushes_(static_cast<bool>(options_.on_event)) {
+    : options_(std::move(options)),
+      shared_(std::move(shared)),
+      pushes_(static_cast<bool>(options_.on_event)) {
     timeline_.submitted_ns = submitted_ns;
     timeline_.prompt_tokens = options_.prompt_ids.size();
     timeline_.steps.reserve(max_events);
@@ -112,7 +117,8 @@ void RequestState::push_token(int32_t id, std::string_view text, const StepStamp
     }
 }
 
-void RequestState::finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns, uint32_t step_rows) noexcept {
+void RequestState::finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns,
+                          uint32_t step_rows) noexcept {
     Event event;
     {
         const std::lock_guard lock(mutex_);
@@ -130,7 +136,7 @@ void RequestState::finish(FinishReason reason, Status status, std::string_view r
             try {
                 store(event, rest);
             } catch (const std::bad_alloc&) {
-                events_.push_back({event, 0, 0});   // its place was reserved; the held-back text is lost
+                events_.push_back({event, 0, 0});  // its place was reserved; the held-back text is lost
             }
         }
     }
@@ -139,7 +145,7 @@ void RequestState::finish(FinishReason reason, Status status, std::string_view r
         try {
             deliver(options_.on_event, event);
         } catch (const std::bad_alloc&) {
-            cancelled_ = true;   // too late to matter
+            cancelled_ = true;  // too late to matter
         }
     }
     end_of_callbacks();
@@ -163,13 +169,15 @@ void RequestState::release() noexcept {
         options_.on_event = nullptr;
         options_.on_release = nullptr;
     } catch (...) {
-        options_.on_release = nullptr;   // it was told; what it throws is its own affair
+        options_.on_release = nullptr;  // it was told; what it throws is its own affair
     }
 }
 
 Result<Event> RequestState::next(uint64_t timeout_ns) {
     if (shared_.callbacks->contains_this_thread()) return inside_callback("Pulling an event");
-    if (pushes()) return Status(StatusCode::invalid_state, "The request has a callback, so its events can't be pulled.");
+    if (pushes())
+        return Status(StatusCode::invalid_state,
+                      "The request has a callback, so its events can't be pulled.");
     return pull(timeout_ns);
 }
 
@@ -179,7 +187,8 @@ Result<Event> RequestState::pull(uint64_t timeout_ns) {
     if (!wait_until(changed_, lock, timeout_ns, ready)) {
         return Status(StatusCode::timed_out, fmt::format("No event came within {} ns.", timeout_ns));
     }
-    if (n_pulled_ == events_.size()) return Status(StatusCode::invalid_state, "The request's finished event was given already.");
+    if (n_pulled_ == events_.size())
+        return Status(StatusCode::invalid_state, "The request's finished event was given already.");
     const StoredEvent& stored = events_[n_pulled_];
     pulled_text_.assign(text_, stored.text_begin, stored.text_bytes);
     ++n_pulled_;
@@ -191,7 +200,9 @@ Result<Event> RequestState::pull(uint64_t timeout_ns) {
 
 Status RequestState::pump(const OnEvent& on_event) {
     if (shared_.callbacks->contains_this_thread()) return inside_callback("Running a request to its end");
-    if (pushes()) return Status(StatusCode::invalid_state, "The request has a callback, so its events can't be pulled.");
+    if (pushes())
+        return Status(StatusCode::invalid_state,
+                      "The request has a callback, so its events can't be pulled.");
     bool go_on = true;
     while (true) {
         const Result<Event> event = pull(UINT64_MAX);
@@ -224,7 +235,7 @@ void RequestState::abandon() {
     {
         std::unique_lock lock(mutex_);
         if (!done_ && inside) {
-            abandoned_ = true;   // end_of_callbacks() releases
+            abandoned_ = true;  // end_of_callbacks() releases
             return;
         }
         changed_.wait(lock, [&] { return done_; });
@@ -247,6 +258,8 @@ Timeline RequestState::timeline() const {
     return timeline_;
 }
 
-TimingSummary RequestState::timing() const { return summarize_timeline(timeline(), shared_.clock->now_ns()); }
+TimingSummary RequestState::timing() const {
+    return summarize_timeline(timeline(), shared_.clock->now_ns());
+}
 
 }  // namespace takt

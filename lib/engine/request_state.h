@@ -18,8 +18,8 @@ namespace takt {
 struct WorkerSignal {
     std::mutex mutex;
     std::condition_variable changed;
-    uint64_t version = 0;                 // guarded by mutex
-    std::atomic<bool> cancelled{false};   // some request was: those that wait must be looked at
+    uint64_t version = 0;                // guarded by mutex
+    std::atomic<bool> cancelled{false};  // some request was: those that wait must be looked at
     void notify() {
         {
             const std::lock_guard lock(mutex);
@@ -63,7 +63,8 @@ public:
     void count_computed(uint32_t n_prompt_tokens);
     // Queues or delivers. text is copied where it must live on.
     void push_token(int32_t id, std::string_view text, const StepStamp& step, uint32_t step_rows);
-    void finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns, uint32_t step_rows) noexcept;
+    void finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns,
+                uint32_t step_rows) noexcept;
 
 private:
     struct StoredEvent {
@@ -81,22 +82,22 @@ private:
 
     RequestOptions options_;
     const Shared shared_;
-    const bool pushes_;             // events go to options_.on_event
+    const bool pushes_;  // events go to options_.on_event
     std::atomic<bool> cancelled_{false};
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     Timeline timeline_;
     std::vector<StoredEvent> events_;
-    std::string text_;              // of the queued events, one behind the other
+    std::string text_;  // of the queued events, one behind the other
     size_t n_pulled_ = 0;
     uint32_t n_tokens_ = 0;
-    std::string pulled_text_;       // what the last pulled event borrows
+    std::string pulled_text_;  // what the last pulled event borrows
     FinishReason reason_ = FinishReason::none;
     Status status_;
     Status callback_failure_;
-    bool done_ = false;             // the last callback returned
-    bool abandoned_ = false;        // destroyed inside a callback: the worker releases
+    bool done_ = false;       // the last callback returned
+    bool abandoned_ = false;  // destroyed inside a callback: the worker releases
 };
 
 }  // namespace takt

@@ -15,8 +15,9 @@ namespace takt {
 
 struct RunningRequest {
     // max_total: prompt and generated tokens together, at most.
-    RunningRequest(std::shared_ptr<RequestState> request_state, uint64_t name, uint32_t max_tokens_in_all, uint32_t vocab_size,
-                   std::shared_ptr<const TokenTexts> texts, std::unique_ptr<SequencePages> own_pages)
+    RunningRequest(std::shared_ptr<RequestState> request_state, uint64_t name, uint32_t max_tokens_in_all,
+                   uint32_t vocab_size, std::shared_ptr<const TokenTexts> texts,
+                   std::unique_ptr<SequencePages> own_pages)
         : state(std::move(request_state)),
           sequence(name),
           pages(std::move(own_pages)),
@@ -36,7 +37,7 @@ struct RunningRequest {
     struct Outcome {
         bool has_token = false;
         int32_t token = -1;
-        std::string_view text;           // borrowed from `text`
+        std::string_view text;  // borrowed from `text`
         StepStamp stamp;
         FinishReason reason = FinishReason::none;
         Status status;
@@ -48,14 +49,14 @@ struct RunningRequest {
     std::unique_ptr<SequencePages> pages;
     SamplerChain sampler;
     TextStream text;
-    std::vector<int32_t> tokens;       // prompt and generated; sized when made
+    std::vector<int32_t> tokens;  // prompt and generated; sized when made
     uint32_t n_prompt;
-    uint32_t n_computed = 0;           // positions whose keys and values are committed
+    uint32_t n_computed = 0;  // positions whose keys and values are committed
     uint32_t max_total;
-    bool greedy;                       // the backend's argmax serves
-    bool finished = false;             // its end was told
+    bool greedy;            // the backend's argmax serves
+    bool finished = false;  // its end was told
     uint64_t prefill_compute_ns = 0;
-    uint32_t first_row = 0, n_rows = 0;   // in the step that is being built or was run; 0 rows: not in it
+    uint32_t first_row = 0, n_rows = 0;  // in the step that is being built or was run; 0 rows: not in it
     Outcome outcome;
 };
 

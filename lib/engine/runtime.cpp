@@ -16,14 +16,16 @@ constexpr uint32_t kMaxThreads = 1024;
 
 Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options, std::vector<BackendEntry> backends) {
     if (options.n_threads > kMaxThreads) {
-        return Status(StatusCode::invalid_argument, fmt::format("n_threads is {}, at most {} are possible.", options.n_threads, kMaxThreads));
+        return Status(StatusCode::invalid_argument, fmt::format("n_threads is {}, at most {} are possible.",
+                                                                options.n_threads, kMaxThreads));
     }
     std::shared_ptr<Runtime> runtime(new Runtime(std::move(options.log)));
     runtime->clock_ = options.clock ? std::move(options.clock) : std::make_shared<SteadyClock>();
     try {
         runtime->pool_ = std::make_unique<ThreadPool>(options.n_threads);
     } catch (const std::system_error& error) {
-        return Status(StatusCode::out_of_memory, fmt::format("{} threads can't be started: {}.", options.n_threads, error.what()));
+        return Status(StatusCode::out_of_memory,
+                      fmt::format("{} threads can't be started: {}.", options.n_threads, error.what()));
     }
     runtime->backends_ = std::move(backends);
     return runtime;
@@ -50,12 +52,14 @@ Result<Backend*> Runtime::find_backend(std::string_view name) {
     for (const BackendEntry& entry : backends_) {
         if (entry.backend && (name.empty() || name == entry.name)) return entry.backend.get();
         if (name == entry.name) {
-            return Status(StatusCode::not_found, fmt::format("Backend {} isn't available here: {}", name, entry.why_not));
+            return Status(StatusCode::not_found,
+                          fmt::format("Backend {} isn't available here: {}", name, entry.why_not));
         }
         if (entry.backend) present += (present.empty() ? "" : ", ") + entry.name;
     }
     if (name.empty()) return Status(StatusCode::not_found, "No backend is available here.");
-    return Status(StatusCode::not_found, fmt::format("There is no backend '{}'; available here: {}.", name, present));
+    return Status(StatusCode::not_found,
+                  fmt::format("There is no backend '{}'; available here: {}.", name, present));
 }
 
 }  // namespace takt

@@ -17,14 +17,14 @@ namespace takt {
 
 struct RuntimeOptions {
     Logger::Sink log;
-    std::shared_ptr<const Clock> clock;   // null: the system's
+    std::shared_ptr<const Clock> clock;  // null: the system's
     std::string isa_cap;
     uint32_t n_threads = 0;
 };
 
 struct BackendEntry {
     std::string name;
-    std::unique_ptr<Backend> backend;     // null: absent
+    std::unique_ptr<Backend> backend;  // null: absent
     std::string why_not;
     StatusCode why_not_code = StatusCode::not_found;
 };
@@ -33,7 +33,8 @@ class Runtime {
 public:
     static Result<std::shared_ptr<Runtime>> create(RuntimeOptions options);
     // With the backends given, best first; tests bring their own.
-    static Result<std::shared_ptr<Runtime>> create(RuntimeOptions options, std::vector<BackendEntry> backends);
+    static Result<std::shared_ptr<Runtime>> create(RuntimeOptions options,
+                                                   std::vector<BackendEntry> backends);
 
     const Clock& clock() const { return *clock_; }
     const std::shared_ptr<const Clock>& shared_clock() const { return clock_; }
@@ -43,7 +44,8 @@ public:
     const std::vector<BackendEntry>& backends() const { return backends_; }
     // "" is the best that is there. not_found lists those present; an absent one says why.
     Result<Backend*> find_backend(std::string_view name);
-    // The pool runs one step at a time: held by an engine for each step, and by a load while it packs. First come, first served.
+    // The pool runs one step at a time: held by an engine for each step, and by a load while it packs. First
+    // come, first served.
     TurnMutex& pool_mutex() { return pool_mutex_; }
 
 private:

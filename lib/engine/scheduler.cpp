@@ -17,8 +17,8 @@ void StepBuilder::clear() {
     sequences_.clear();
 }
 
-void StepBuilder::add(uint64_t sequence, SequencePages& pages, std::span<const int32_t> rows, uint32_t first_position,
-                      OutputWanted last_wanted) {
+void StepBuilder::add(uint64_t sequence, SequencePages& pages, std::span<const int32_t> rows,
+                      uint32_t first_position, OutputWanted last_wanted) {
     const auto n_rows = static_cast<uint32_t>(rows.size());
     pages.cover(first_position, first_position + n_rows);
     BatchSequence entry;
@@ -36,7 +36,8 @@ void StepBuilder::add(uint64_t sequence, SequencePages& pages, std::span<const i
 void StepBuilder::add_rows(RunningRequest& request, uint32_t n_rows) {
     request.first_row = this->n_rows();
     request.n_rows = n_rows;
-    const std::span<const int32_t> rows = std::span<const int32_t>(request.tokens).subspan(request.n_computed, n_rows);
+    const std::span<const int32_t> rows =
+        std::span<const int32_t>(request.tokens).subspan(request.n_computed, n_rows);
     const bool is_last = request.n_computed + n_rows == request.tokens.size();
     const OutputWanted wanted = request.greedy ? OutputWanted::argmax : OutputWanted::logits;
     add(request.sequence, *request.pages, rows, request.n_computed, is_last ? wanted : OutputWanted::none);
@@ -52,7 +53,8 @@ void StepBuilder::build(std::span<const std::unique_ptr<RunningRequest>> running
         if (!request->in_prefill()) add_rows(*request, 1);
     }
     if (!prefills) return;
-    // A prompt moves on by a row at least, however many decode; then fewer decode than sequences may run, so it fits.
+    // A prompt moves on by a row at least, however many decode; then fewer decode than sequences may run, so
+    // it fits.
     uint32_t budget = std::max(1u, chunk_tokens - std::min(chunk_tokens, n_rows()));
     // Requests stand in the order of their admission, so those that are partly done come before new ones.
     for (const auto& request : running) {
@@ -66,10 +68,12 @@ void StepBuilder::build(std::span<const std::unique_ptr<RunningRequest>> running
 void StepBuilder::build(const EvaluationJob& job, uint32_t rows) {
     clear();
     const Evaluation& evaluation = *job.evaluation;
-    const std::span<const int32_t> ids = std::span<const int32_t>(evaluation.plan().ids).subspan(evaluation.n_computed(), rows);
+    const std::span<const int32_t> ids =
+        std::span<const int32_t>(evaluation.plan().ids).subspan(evaluation.n_computed(), rows);
     add(evaluation.plan().sequence, *job.pages, ids, evaluation.n_computed(), OutputWanted::none);
     for (uint32_t i = 0; i < rows; ++i) {
-        if (evaluation.n_computed() + i >= evaluation.plan().first_position) wanted_[i] = OutputWanted::logits;
+        if (evaluation.n_computed() + i >= evaluation.plan().first_position)
+            wanted_[i] = OutputWanted::logits;
     }
 }
 

@@ -16,7 +16,8 @@ class StepBuilder {
 public:
     StepBuilder(uint32_t max_rows, uint32_t max_sequences);
 
-    // Sets first_row and n_rows of every request and clears its outcome. At most max(chunk_tokens, sequences) rows.
+    // Sets first_row and n_rows of every request and clears its outcome. At most max(chunk_tokens, sequences)
+    // rows.
     void build(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t chunk_tokens);
     void build(const EvaluationJob& job, uint32_t rows);
     bool empty() const { return tokens_.empty(); }
@@ -25,7 +26,8 @@ public:
 
 private:
     void clear();
-    void add(uint64_t sequence, SequencePages& pages, std::span<const int32_t> rows, uint32_t first_position, OutputWanted last_wanted);
+    void add(uint64_t sequence, SequencePages& pages, std::span<const int32_t> rows, uint32_t first_position,
+             OutputWanted last_wanted);
     void add_rows(RunningRequest& request, uint32_t n_rows);
 
     std::vector<int32_t> tokens_;

@@ -12,15 +12,16 @@ uint32_t pages_for(uint64_t n_tokens, uint32_t page_tokens) {
 
 }  // namespace
 
-uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t page_tokens, uint32_t max_rows) {
+uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t page_tokens,
+                          uint32_t max_rows) {
     const uint32_t all = pages_for(n_tokens, page_tokens);
     if (group.window == 0) return all;
     // The window and the rows of one step, plus a page that begins before them.
     return std::min(all, pages_for(uint64_t{group.window} + max_rows, page_tokens) + 1);
 }
 
-SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<PagePool>& pools, uint32_t page_tokens,
-                             uint64_t n_tokens, uint32_t max_rows)
+SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<PagePool>& pools,
+                             uint32_t page_tokens, uint64_t n_tokens, uint32_t max_rows)
     : pools_(pools), page_tokens_(page_tokens) {
     for (const StateGroup& group : groups) {
         Table& table = tables_.emplace_back();

@@ -14,7 +14,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 // What isn't UTF-8 becomes U+FFFD: JSON holds text only.
-std::string to_text(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
+std::string to_text(const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace
 
@@ -22,9 +24,9 @@ struct Session::Impl {
     std::shared_ptr<Engine> engine;
     std::string system;
     Json messages;
-    std::mutex mutex;                    // guards the rest
+    std::mutex mutex;  // guards the rest
     bool in_turn = false, cancel_requested = false;
-    Request* request = nullptr;          // the turn's, while it runs
+    Request* request = nullptr;  // the turn's, while it runs
 
     void start_over();
     bool begin_turn();
@@ -65,7 +67,8 @@ Session::~Session() = default;
 
 Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Engine> engine, std::string system) {
     // Without a template there is no conversation: say so now, not at the first turn.
-    if (auto chat_template = engine->model().chat_template(); !chat_template.ok()) return chat_template.status();
+    if (auto chat_template = engine->model().chat_template(); !chat_template.ok())
+        return chat_template.status();
     auto impl = std::make_unique<Impl>();
     impl->engine = std::move(engine);
     impl->system = std::move(system);
@@ -75,9 +78,11 @@ Result<std::unique_ptr<Session>> Session::create(std::shared_ptr<Engine> engine,
 
 Result<std::unique_ptr<Request>> Session::send(std::string_view text, RequestOptions options) {
     if (impl_->engine->inside_callback()) {
-        return Status(StatusCode::invalid_state, "send() waits, which is not possible inside a callback of the same engine.");
+        return Status(StatusCode::invalid_state,
+                      "send() waits, which is not possible inside a callback of the same engine.");
     }
-    if (!impl_->begin_turn()) return Status(StatusCode::invalid_state, "The session is in the middle of another turn.");
+    if (!impl_->begin_turn())
+        return Status(StatusCode::invalid_state, "The session is in the middle of another turn.");
     const Turn turn{*impl_};
     const Model& model = impl_->engine->model();
     if (!options.submitted_ns) options.submitted_ns = impl_->engine->runtime().clock().now_ns();
@@ -116,6 +121,8 @@ void Session::cancel() {
     if (impl_->request) impl_->request->cancel();
 }
 
-void Session::reset() { impl_->start_over(); }
+void Session::reset() {
+    impl_->start_over();
+}
 
 }  // namespace takt

@@ -16,7 +16,7 @@ public:
     // options.prompt_ids is made here. A turn that fails, or is cancelled before its first token, leaves the
     // conversation as it was. Returns the ended request. One thread at a time.
     Result<std::unique_ptr<Request>> send(std::string_view text, RequestOptions options);
-    void cancel();   // thread-safe
+    void cancel();  // thread-safe
     void reset();
 
 private:

@@ -8,7 +8,7 @@
 namespace takt {
 namespace {
 
-constexpr size_t kUsualBytes = 256;   // of one token's text; longer ones grow the buffers once
+constexpr size_t kUsualBytes = 256;  // of one token's text; longer ones grow the buffers once
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 }  // namespace
@@ -22,8 +22,8 @@ TextStream::TextStream(std::shared_ptr<const TokenTexts> texts, std::vector<std:
     out_.reserve(longest + kUsualBytes);
 }
 
-// Moves the characters that are decided from pending_ to held_; bytes that are none, and at the end those of an unfinished
-// one, become U+FFFD.
+// Moves the characters that are decided from pending_ to held_; bytes that are none, and at the end those of
+// an unfinished one, become U+FFFD.
 void TextStream::complete(bool at_end) {
     size_t pos = 0;
     while (pos < pending_.size()) {

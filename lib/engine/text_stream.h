@@ -1,4 +1,5 @@
-// Tokens to the text a reader may see: whole characters, and nothing of a stop string, not even its beginning.
+// Tokens to the text a reader may see: whole characters, and nothing of a stop string, not even its
+// beginning.
 #pragma once
 
 #include <memory>
@@ -27,10 +28,10 @@ private:
 
     std::shared_ptr<const TokenTexts> texts_;
     std::vector<std::string> stop_strings_;
-    std::string pending_;        // of a character whose other bytes are to come
-    std::string held_;           // whole characters that may become a stop string
+    std::string pending_;  // of a character whose other bytes are to come
+    std::string held_;     // whole characters that may become a stop string
     std::string out_;
-    bool at_start_ = false;      // a leading space would be the tokenizer's own: behind a control token
+    bool at_start_ = false;  // a leading space would be the tokenizer's own: behind a control token
     bool stopped_ = false;
 };
 

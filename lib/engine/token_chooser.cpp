@@ -7,7 +7,8 @@
 
 namespace takt {
 
-Result<int32_t> TokenChooser::pick(const RunningRequest& request, const StepOutput& output, size_t output_row) {
+Result<int32_t> TokenChooser::pick(const RunningRequest& request, const StepOutput& output,
+                                   size_t output_row) {
     if (request.greedy) {
         const int32_t id = output.argmax[output_row];
         if (id >= 0) return id;
@@ -17,12 +18,15 @@ Result<int32_t> TokenChooser::pick(const RunningRequest& request, const StepOutp
     const std::span<const float> logits = output.logits.subspan(output_row * vocab_size_, vocab_size_);
     Result<int32_t> id = request.sampler.sample(logits, request.tokens, request.tokens.size(), scratch_);
     if (id.ok()) return id;
-    const std::string_view what = id.status().code() == StatusCode::logits_not_finite ? "The logits are not finite" : "Sampling failed";
-    return Status(id.status().code(), fmt::format("{} at generated token {}: {}", what, request.n_generated(), id.status().message()));
+    const std::string_view what =
+        id.status().code() == StatusCode::logits_not_finite ? "The logits are not finite" : "Sampling failed";
+    return Status(id.status().code(), fmt::format("{} at generated token {}: {}", what, request.n_generated(),
+                                                  id.status().message()));
 }
 
 bool TokenChooser::ends_generation(const RequestOptions& options, int32_t id) const {
-    if (std::find(options.stop_ids.begin(), options.stop_ids.end(), id) != options.stop_ids.end()) return true;
+    if (std::find(options.stop_ids.begin(), options.stop_ids.end(), id) != options.stop_ids.end())
+        return true;
     return !options.ignore_eos && tokenizer_->is_end_of_generation(id);
 }
 
@@ -33,7 +37,8 @@ FinishReason TokenChooser::reason_to_end(const RunningRequest& request, bool end
     return FinishReason::none;
 }
 
-void TokenChooser::choose(RunningRequest& request, const StepOutput& output, size_t output_row, uint64_t computed_ns) {
+void TokenChooser::choose(RunningRequest& request, const StepOutput& output, size_t output_row,
+                          uint64_t computed_ns) {
     RunningRequest::Outcome& outcome = request.outcome;
     const Result<int32_t> id = pick(request, output, output_row);
     outcome.end_ns = clock_.now_ns();
@@ -50,7 +55,7 @@ void TokenChooser::choose(RunningRequest& request, const StepOutput& output, siz
     outcome.stamp.n_tokens = 1;
     const bool ends = ends_generation(request.state->options(), *id);
     request.tokens.push_back(*id);
-    if (!ends) outcome.text = request.text.append(*id);   // the token that ends it has no text
+    if (!ends) outcome.text = request.text.append(*id);  // the token that ends it has no text
     outcome.reason = reason_to_end(request, ends);
 }
 

@@ -1,4 +1,5 @@
-// The bytes of every token of a vocabulary, laid out once, so that a step takes a token's text without making a string.
+// The bytes of every token of a vocabulary, laid out once, so that a step takes a token's text without making
+// a string.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,7 @@ public:
     explicit TokenTexts(const Tokenizer& tokenizer);
     // As Tokenizer::token_bytes without keep_special: control tokens have no text.
     std::string_view bytes(int32_t id) const;
-    bool is_special(int32_t id) const { return is_special_[static_cast<size_t>(id)]; }   // control or unknown
+    bool is_special(int32_t id) const { return is_special_[static_cast<size_t>(id)]; }  // control or unknown
     bool strips_leading_space() const { return strips_leading_space_; }
 
 private:

@@ -14,21 +14,14 @@
 namespace takt {
 namespace {
 
-constexpr std::chrono::milliseconds kDeadlinePoll{2};   // only while requests with deadlines wait for pages that nothing frees
-
-// Where memory for the sentence is lacking, the code has to do.
-Status make_status(StatusCode code, const char* sentence) noexcept {
-    try {
-        return Status(code, sentence);
-    } catch (...) {
-        return Status(code, {});
-    }
-}
+constexpr std::chrono::milliseconds kDeadlinePoll{
+    2};  // only while requests with deadlines wait for pages that nothing frees
 
 }  // namespace
 
-Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model, std::unique_ptr<Executable> executable,
-               std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal)
+Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
+               std::unique_ptr<Executable> executable, std::vector<PagePool> pools,
+               const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal)
     : runtime_(std::move(runtime)),
       model_(std::move(model)),
       executable_(std::move(executable)),
@@ -66,8 +59,11 @@ Status Worker::enqueue(Waiting waiting, bool limited) {
         if (stopping_) return Status(StatusCode::invalid_state, "The engine is being destroyed.");
         const uint64_t most = uint64_t{limits_.max_sequences} + limits_.max_waiting;
         if (limited && n_live_ >= most) {
-            return Status(StatusCode::queue_full, fmt::format("The engine holds {} requests: {} may run (max_sequences) and {} wait (max_waiting).",
-                                                              n_live_.load(), limits_.max_sequences, limits_.max_waiting));
+            return Status(
+                StatusCode::queue_full,
+                fmt::format(
+                    "The engine holds {} requests: {} may run (max_sequences) and {} wait (max_waiting).",
+                    n_live_.load(), limits_.max_sequences, limits_.max_waiting));
         }
         if (limited) ++n_live_;
         incoming_.splice(incoming_.end(), node);
@@ -76,9 +72,13 @@ Status Worker::enqueue(Waiting waiting, bool limited) {
     return {};
 }
 
-Status Worker::submit(std::unique_ptr<RunningRequest> request) { return enqueue({std::move(request), {}}, true); }
+Status Worker::submit(std::unique_ptr<RunningRequest> request) {
+    return enqueue({std::move(request), {}}, true);
+}
 
-Status Worker::submit(EvaluationJob job) { return enqueue({nullptr, std::move(job)}, false); }
+Status Worker::submit(EvaluationJob job) {
+    return enqueue({nullptr, std::move(job)}, false);
+}
 
 void Worker::loop() {
     while (wait_for_work()) {
@@ -130,44 +130,8 @@ void Worker::take_incoming() {
     while (it != waiting_.end()) it = drop_if_over(*it, now_ns) ? waiting_.erase(it) : std::next(it);
 }
 
-bool Worker::end_if_over(RunningRequest& request, uint64_t now_ns) {
-    if (request.finished) return true;
-    const RequestOptions& options = request.state->options();
-    if (request.state->cancelled()) {
-        Status failure = request.state->callback_failure();
-        const FinishReason reason = failure.ok() ? FinishReason::cancelled : FinishReason::error;
-        finish(request, reason, std::move(failure), now_ns);
-    } else if (options.max_tokens == 0) {
-        finish(request, FinishReason::length, {}, now_ns);
-    } else if (options.deadline_ns != 0 && now_ns >= options.deadline_ns) {
-        finish(request, FinishReason::deadline, {}, now_ns);
-    }
-    return request.finished;
-}
-
-// Also keeps the nearest deadline of those that stay.
-bool Worker::drop_if_over(Waiting& waiting, uint64_t now_ns) {
-    if (!waiting.request) return waiting.job.evaluation->is_over();
-    if (end_if_over(*waiting.request, now_ns)) return true;
-    if (const uint64_t deadline = waiting.request->state->options().deadline_ns; deadline != 0)
-        next_deadline_ns_ = std::min(next_deadline_ns_, deadline);
-    return false;
-}
-
-// Those that wait may be thousands: they are looked at only if one of them may be over.
-void Worker::end_what_is_over() {
-    const uint64_t now_ns = runtime_->clock().now_ns();
-    for (const Running& request : running_) end_if_over(*request, now_ns);
-    drop_finished();
-    const size_t n_evaluations = evaluations_.size();
-    std::erase_if(evaluations_, [](const EvaluationJob& job) { return job.evaluation->is_over(); });
-    pages_came_free_ = pages_came_free_ || evaluations_.size() < n_evaluations;
-    if (!signal_->cancelled.exchange(false) && now_ns < next_deadline_ns_) return;
-    next_deadline_ns_ = UINT64_MAX;
-    std::erase_if(waiting_, [&](Waiting& waiting) { return drop_if_over(waiting, now_ns); });
-}
-
-// First come, first served: a request that doesn't fit yet holds back those behind it, so that it isn't starved.
+// First come, first served: a request that doesn't fit yet holds back those behind it, so that it isn't
+// starved.
 void Worker::admit() {
     pages_came_free_ = false;
     while (!waiting_.empty() && running_.size() + evaluations_.size() < limits_.max_sequences) {
@@ -192,7 +156,8 @@ void Worker::step_evaluations() {
         step_.build(job, n_rows);
         const std::lock_guard turn(runtime_->pool_mutex());
         const Result<StepOutput> output = executable_->run(step_.batch());
-        Status status = output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
+        Status status =
+            output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
         if (status.ok()) {
             evaluation.give(n_rows, *output);
         } else {
@@ -241,7 +206,8 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     return {};
 }
 
-// All tokens are chosen and stamped before the first callback runs: a slow reader of one request is no other's latency.
+// All tokens are chosen and stamped before the first callback runs: a slow reader of one request is no
+// other's latency.
 void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
     for (const Running& request : running_) {
         if (request->n_rows == 0 || request->outcome.reason != FinishReason::none) continue;
@@ -250,72 +216,25 @@ void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
             request->state->count_computed(request->n_rows);
         }
         request->n_computed += request->n_rows;
-        if (request->n_computed < request->tokens.size()) continue;   // more prompt to come
-        if (request->state->cancelled()) continue;                    // nobody wants the token
+        if (request->n_computed < request->tokens.size()) continue;  // more prompt to come
+        if (request->state->cancelled()) continue;                   // nobody wants the token
         // Outputs stand in row order; requests may not.
         const uint32_t row = request->first_row + request->n_rows - 1;
-        const auto place = std::lower_bound(output.rows.begin(), output.rows.end(), row) - output.rows.begin();
+        const auto place =
+            std::lower_bound(output.rows.begin(), output.rows.end(), row) - output.rows.begin();
         chooser_.choose(*request, output, static_cast<size_t>(place), computed_ns);
     }
 }
 
 void Worker::tell(RunningRequest& request) {
     RunningRequest::Outcome& outcome = request.outcome;
-    if (outcome.has_token) request.state->push_token(outcome.token, outcome.text, outcome.stamp, step_.n_rows());
+    if (outcome.has_token)
+        request.state->push_token(outcome.token, outcome.text, outcome.stamp, step_.n_rows());
     if (outcome.reason != FinishReason::none) {
         finish(request, outcome.reason, std::move(outcome.status), outcome.end_ns);
     } else if (request.state->cancelled()) {
         end_if_over(request, runtime_->clock().now_ns());
     }
-}
-
-void Worker::finish(RunningRequest& request, FinishReason reason, Status status, uint64_t end_ns) noexcept {
-    request.finished = true;
-    request.pages->release();
-    pages_came_free_ = true;
-    --n_live_;   // before its last callback, which may submit the next one
-    std::string_view rest;
-    try {
-        rest = request.text.flush();
-    } catch (...) {
-        rest = {};   // the end must be told, with or without the held-back text
-    }
-    request.state->finish(reason, std::move(status), rest, end_ns, step_.n_rows());
-}
-
-void Worker::drop_finished() {
-    std::erase_if(running_, [](const Running& request) { return request->finished; });
-}
-
-void Worker::fail_all(StatusCode code, const char* sentence) noexcept {
-    const uint64_t now_ns = runtime_->clock().now_ns();
-    for (const Running& request : running_) {
-        if (!request->finished) finish(*request, FinishReason::error, make_status(code, sentence), now_ns);
-    }
-    running_.clear();
-    for (const EvaluationJob& job : evaluations_) job.evaluation->fail(make_status(code, sentence));
-    evaluations_.clear();
-}
-
-void Worker::shut_down() noexcept {
-    const uint64_t now_ns = runtime_->clock().now_ns();
-    {
-        const std::lock_guard lock(signal_->mutex);
-        waiting_.splice(waiting_.end(), incoming_);
-    }
-    const auto fail = [](const EvaluationJob& job) { job.evaluation->fail(make_status(StatusCode::cancelled, "The engine was destroyed.")); };
-    for (const Running& request : running_) finish(*request, FinishReason::cancelled, {}, now_ns);
-    for (const EvaluationJob& job : evaluations_) fail(job);
-    for (const Waiting& waiting : waiting_) {
-        if (!waiting.request) {
-            fail(waiting.job);
-        } else if (!waiting.request->finished) {
-            finish(*waiting.request, FinishReason::cancelled, {}, now_ns);
-        }
-    }
-    running_.clear();
-    evaluations_.clear();
-    waiting_.clear();
 }
 
 }  // namespace takt

@@ -30,8 +30,9 @@ struct Waiting {
 
 class Worker {
 public:
-    Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model, std::unique_ptr<Executable> executable,
-           std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal);
+    Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
+           std::unique_ptr<Executable> executable, std::vector<PagePool> pools, const WorkerLimits& limits,
+           std::shared_ptr<WorkerSignal> signal);
     // Throws what std::thread throws. The thread keeps its worker alive.
     static void start(const std::shared_ptr<Worker>& worker);
     // Cancels everything and waits for the last callback; inside one, lets the thread end by itself.
@@ -73,7 +74,7 @@ private:
     StepBuilder step_;
     TokenChooser chooser_;
     std::atomic<uint64_t> next_sequence_{1};
-    std::atomic<uint32_t> n_live_{0};   // requests that wait or run
+    std::atomic<uint32_t> n_live_{0};  // requests that wait or run
 
     // Guarded by signal_->mutex. Lists, so that the worker takes what came without allocating.
     std::list<Waiting> incoming_;
@@ -83,7 +84,7 @@ private:
     std::list<Waiting> waiting_;
     std::vector<Running> running_;
     std::vector<EvaluationJob> evaluations_;
-    uint64_t next_deadline_ns_ = UINT64_MAX;   // of those that wait
+    uint64_t next_deadline_ns_ = UINT64_MAX;  // of those that wait
     uint64_t seen_version_ = 0;
     bool pages_came_free_ = false;
     std::thread thread_;

@@ -16,9 +16,18 @@ double portable_exp(double x) {
     const auto power = static_cast<double>(n);
     const double r = (x - power * kLn2High) - power * kLn2Low;
     double sum = 1.0 / 6227020800.0;  // 1 / 13!
-    constexpr double kInverseFactorials[] = {1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
-                                             1.0 / 40320.0,     1.0 / 5040.0,     1.0 / 720.0,     1.0 / 120.0,
-                                             1.0 / 24.0,        1.0 / 6.0,        1.0 / 2.0,       1.0,
+    constexpr double kInverseFactorials[] = {1.0 / 479001600.0,
+                                             1.0 / 39916800.0,
+                                             1.0 / 3628800.0,
+                                             1.0 / 362880.0,
+                                             1.0 / 40320.0,
+                                             1.0 / 5040.0,
+                                             1.0 / 720.0,
+                                             1.0 / 120.0,
+                                             1.0 / 24.0,
+                                             1.0 / 6.0,
+                                             1.0 / 2.0,
+                                             1.0,
                                              1.0};
     for (const double coefficient : kInverseFactorials) sum = sum * r + coefficient;
     return sum * std::bit_cast<double>(static_cast<uint64_t>(n + 1023) << 52);

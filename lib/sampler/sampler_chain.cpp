@@ -28,7 +28,8 @@ float clamp_to_float(double value) {
 Status check_finite(std::span<const float> logits) {
     for (size_t id = 0; id < logits.size(); ++id) {
         if (std::isfinite(logits[id])) continue;
-        return Status(StatusCode::logits_not_finite, fmt::format("The logit of token {} is {}.", id, logits[id]));
+        return Status(StatusCode::logits_not_finite,
+                      fmt::format("The logit of token {} is {}.", id, logits[id]));
     }
     return {};
 }
@@ -49,14 +50,17 @@ void keep_top_k(std::span<const float> logits, size_t k, std::vector<Candidate>&
     std::sort_heap(candidates.begin(), candidates.end(), ranks_before);
 }
 
-void weigh(float highest, double temperature, const std::vector<Candidate>& candidates, std::vector<double>& weights) {
+void weigh(float highest, double temperature, const std::vector<Candidate>& candidates,
+           std::vector<double>& weights) {
     weights.clear();
     for (const Candidate& c : candidates)
         weights.push_back(portable_exp((double{c.logit} - double{highest}) / temperature));
 }
 
-// Keeps the shortest run of first ranks that holds top_p of all probability; at least one. Ranks only as far as needed.
-void keep_nucleus(float highest, double top_p, bool sorted, std::vector<Candidate>& candidates, std::vector<double>& weights) {
+// Keeps the shortest run of first ranks that holds top_p of all probability; at least one. Ranks only as far
+// as needed.
+void keep_nucleus(float highest, double top_p, bool sorted, std::vector<Candidate>& candidates,
+                  std::vector<double>& weights) {
     weigh(highest, 1, candidates, weights);
     double all = 0;
     for (const double w : weights) all += w;
@@ -80,7 +84,9 @@ void keep_nucleus(float highest, double top_p, bool sorted, std::vector<Candidat
 }
 
 void keep_min_p(float highest, double min_p, std::vector<Candidate>& candidates) {
-    std::erase_if(candidates, [&](const Candidate& c) { return portable_exp(double{c.logit} - double{highest}) < min_p; });
+    std::erase_if(candidates, [&](const Candidate& c) {
+        return portable_exp(double{c.logit} - double{highest}) < min_p;
+    });
 }
 
 }  // namespace
@@ -93,14 +99,14 @@ SamplerScratch::SamplerScratch(uint32_t vocab_size) : logits(vocab_size), counts
 SamplerChain::SamplerChain(SamplerOptions options, uint32_t vocab_size)
     : options_(std::move(options)), vocab_size_(vocab_size) {}
 
-Result<int32_t> SamplerChain::sample(std::span<const float> logits, std::span<const int32_t> history, uint64_t position,
-                                     SamplerScratch& scratch) const {
+Result<int32_t> SamplerChain::sample(std::span<const float> logits, std::span<const int32_t> history,
+                                     uint64_t position, SamplerScratch& scratch) const {
     TAKT_RETURN_IF_ERROR(check_finite(logits));
     if (options_.has_penalties() || !options_.logit_bias.empty()) {
         TAKT_RETURN_IF_ERROR(change_logits(logits, history, scratch));
         logits = scratch.logits;
     }
-    const auto best = std::max_element(logits.begin(), logits.end());   // the first of equals
+    const auto best = std::max_element(logits.begin(), logits.end());  // the first of equals
     if (*best == -INFINITY) {
         return Status(StatusCode::no_token_allowed,
                       fmt::format("No token is allowed: logit_bias forbids all {} of them.", vocab_size_));
@@ -109,9 +115,11 @@ Result<int32_t> SamplerChain::sample(std::span<const float> logits, std::span<co
     return draw(logits, *best, position, scratch);
 }
 
-Status SamplerChain::change_logits(std::span<const float> logits, std::span<const int32_t> history, SamplerScratch& scratch) const {
+Status SamplerChain::change_logits(std::span<const float> logits, std::span<const int32_t> history,
+                                   SamplerScratch& scratch) const {
     if (logits.size() != scratch.logits.size()) {
-        return Status(StatusCode::internal, fmt::format("{} logits for a vocabulary of {} tokens.", logits.size(), scratch.logits.size()));
+        return Status(StatusCode::internal, fmt::format("{} logits for a vocabulary of {} tokens.",
+                                                        logits.size(), scratch.logits.size()));
     }
     std::copy(logits.begin(), logits.end(), scratch.logits.begin());
     for (const auto& [id, value] : options_.logit_bias) {
@@ -131,7 +139,7 @@ void SamplerChain::penalize(std::span<const int32_t> history, SamplerScratch& sc
     for (const int32_t id : window) ++scratch.counts[static_cast<size_t>(id)];
     for (const int32_t id : window) {
         uint32_t& count = scratch.counts[static_cast<size_t>(id)];
-        if (count == 0) continue;   // penalized at an earlier occurrence
+        if (count == 0) continue;  // penalized at an earlier occurrence
         float& logit = scratch.logits[static_cast<size_t>(id)];
         if (logit != -INFINITY) {
             const double penalty = options_.repetition_penalty;
@@ -143,7 +151,8 @@ void SamplerChain::penalize(std::span<const int32_t> history, SamplerScratch& sc
     }
 }
 
-int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_t position, SamplerScratch& scratch) const {
+int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_t position,
+                           SamplerScratch& scratch) const {
     std::vector<Candidate>& candidates = scratch.candidates;
     std::vector<double>& weights = scratch.weights;
     candidates.clear();
@@ -151,7 +160,8 @@ int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_
     if (cut_to_k) {
         keep_top_k(logits, options_.top_k, candidates);
     } else {
-        for (size_t id = 0; id < logits.size(); ++id) candidates.push_back({logits[id], static_cast<int32_t>(id)});
+        for (size_t id = 0; id < logits.size(); ++id)
+            candidates.push_back({logits[id], static_cast<int32_t>(id)});
     }
     if (options_.top_p < 1) keep_nucleus(highest, options_.top_p, cut_to_k, candidates, weights);
     if (options_.min_p > 0) keep_min_p(highest, options_.min_p, candidates);
@@ -160,7 +170,7 @@ int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_
     for (const double w : weights) all += w;
     const double drawn = random_unit(options_.seed, position) * all;
     double sum = 0;
-    size_t last = 0;   // rounding may leave `drawn` at the very end: then the last token with any weight
+    size_t last = 0;  // rounding may leave `drawn` at the very end: then the last token with any weight
     for (size_t i = 0; i < candidates.size(); ++i) {
         if (weights[i] == 0) continue;
         last = i;

@@ -1,4 +1,4 @@
-// Logits of one row to one token: bias, penalties, then greedy or top-k, top-p, min-p, temperature and a counted draw.
+// Logits to one token: bias, penalties, then greedy or top-k, top-p, min-p, temperature and a counted draw.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,18 @@
 namespace takt {
 
 struct SamplerOptions {
-    float temperature = 0;         // 0 (and all below 1e-6): greedy, lowest id on a tie
-    uint32_t top_k = 0;            // 0: off
-    float top_p = 1, min_p = 0;    // off
-    // A logit > 0 is divided by the repetition penalty, another multiplied; the frequency penalty is subtracted once for
-    // each occurrence, the presence penalty once.
+    float temperature = 0;       // 0 (and all below 1e-6): greedy, lowest id on a tie
+    uint32_t top_k = 0;          // 0: off
+    float top_p = 1, min_p = 0;  // off
+    // A logit > 0 is divided by the repetition penalty, another multiplied; the frequency penalty is
+    // subtracted once for each occurrence, the presence penalty once.
     float repetition_penalty = 1, frequency_penalty = 0, presence_penalty = 0;
     uint32_t penalty_tokens = 64;  // how far back penalties look, prompt included; more than there are: all
-    std::vector<std::pair<int32_t, float>> logit_bias;   // of equal ids the values add up; -infinity forbids
+    std::vector<std::pair<int32_t, float>> logit_bias;  // of equal ids the values add up; -infinity forbids
     uint64_t seed = 0;
 
-    // Names the field and its value: NaN, negative temperature, top_p outside 0…1, ids outside the vocabulary, …
+    // Names the field and its value: NaN, negative temperature, top_p outside 0…1, ids outside the
+    // vocabulary, …
     Status check(uint32_t vocab_size) const;
     bool is_greedy() const;
     bool has_penalties() const;
@@ -41,26 +42,28 @@ public:
 
 private:
     friend class SamplerChain;
-    std::vector<float> logits;           // changed copy
+    std::vector<float> logits;  // changed copy
     std::vector<Candidate> candidates;
-    std::vector<double> weights;         // of the candidates
-    std::vector<uint32_t> counts;        // per token, in the penalty window; zero between calls
+    std::vector<double> weights;   // of the candidates
+    std::vector<uint32_t> counts;  // per token, in the penalty window; zero between calls
 };
 
 // One per request.
 class SamplerChain {
 public:
     SamplerChain(SamplerOptions options, uint32_t vocab_size);
-    // history: every token before this position, prompt included. position: of the token that is drawn, the counter of
-    // its random number. Errors: logits_not_finite, no_token_allowed.
+    // history: every token before this position, prompt included. position: of the token that is drawn, the
+    // counter of its random number. Errors: logits_not_finite, no_token_allowed.
     Result<int32_t> sample(std::span<const float> logits, std::span<const int32_t> history, uint64_t position,
                            SamplerScratch& scratch) const;
     const SamplerOptions& options() const { return options_; }
 
 private:
-    Status change_logits(std::span<const float> logits, std::span<const int32_t> history, SamplerScratch& scratch) const;
+    Status change_logits(std::span<const float> logits, std::span<const int32_t> history,
+                         SamplerScratch& scratch) const;
     void penalize(std::span<const int32_t> history, SamplerScratch& scratch) const;
-    int32_t draw(std::span<const float> logits, float highest, uint64_t position, SamplerScratch& scratch) const;
+    int32_t draw(std::span<const float> logits, float highest, uint64_t position,
+                 SamplerScratch& scratch) const;
 
     SamplerOptions options_;
     uint32_t vocab_size_;

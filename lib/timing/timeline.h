@@ -1,4 +1,5 @@
-// Raw stamps of one request, in ns on the runtime's clock; everything else is derived from them (timing_summary.h).
+// Raw stamps of one request, in ns on the runtime's clock; everything else is derived from them
+// (timing_summary.h).
 #pragma once
 
 #include <cstdint>
@@ -9,20 +10,20 @@ namespace takt {
 
 // Tokens that one step gave to one request.
 struct StepStamp {
-    uint64_t computed_ns = 0;   // the backend was done
-    uint64_t sampled_ns = 0;    // the tokens were chosen: `ready`
-    uint64_t compute_ns = 0;    // backend time; of the first stamp: of all prefill steps of the request
-    uint32_t n_tokens = 0;      // 1, or more where several positions were verified at once
+    uint64_t computed_ns = 0;  // the backend was done
+    uint64_t sampled_ns = 0;   // the tokens were chosen: `ready`
+    uint64_t compute_ns = 0;   // backend time; of the first stamp: of all prefill steps of the request
+    uint32_t n_tokens = 0;     // 1, or more where several positions were verified at once
 };
 
 struct Timeline {
     uint64_t submitted_ns = 0;
-    std::optional<uint64_t> scheduled_ns;   // the first step that held a row of it began
+    std::optional<uint64_t> scheduled_ns;  // the first step that held a row of it began
     std::optional<uint64_t> finished_ns;
-    uint64_t preempted_ns = 0;              // waited after a preemption, before the first token
-    std::vector<StepStamp> steps;           // steps that gave tokens; reserved when the request is submitted
+    uint64_t preempted_ns = 0;     // waited after a preemption, before the first token
+    std::vector<StepStamp> steps;  // steps that gave tokens; reserved when the request is submitted
     uint64_t prompt_tokens = 0, cached_tokens = 0;
-    uint64_t computed_tokens = 0;           // of the prompt, by steps of this request so far
+    uint64_t computed_tokens = 0;  // of the prompt, by steps of this request so far
 };
 
 }  // namespace takt

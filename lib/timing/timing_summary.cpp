@@ -52,8 +52,10 @@ void summarize_tokens(const Timeline& timeline, const Stamps& stamps, TimingSumm
     const auto decode_ns = static_cast<double>(summary.decode_ns);
     const uint64_t after_first_step = summary.generated_tokens - timeline.steps.front().n_tokens;
     if (after_first_step > 0) summary.tpot_ns = decode_ns / static_cast<double>(after_first_step);
-    if (summary.generated_tokens > 1) summary.tpot_n1_ns = decode_ns / static_cast<double>(summary.generated_tokens - 1);
-    if (summary.tpot_ns && *summary.tpot_ns > 0) summary.decode_tokens_per_second = kNsPerSecond / *summary.tpot_ns;
+    if (summary.generated_tokens > 1)
+        summary.tpot_n1_ns = decode_ns / static_cast<double>(summary.generated_tokens - 1);
+    if (summary.tpot_ns && *summary.tpot_ns > 0)
+        summary.decode_tokens_per_second = kNsPerSecond / *summary.tpot_ns;
     summarize_gaps(timeline, summary);
 }
 

@@ -9,7 +9,8 @@ namespace {
 using namespace takt::test;
 
 RequestOptions request_number(int i) {
-    RequestOptions options = prompt_of(static_cast<size_t>(1 + i * 11 % 60), static_cast<uint32_t>(3 + i * 5 % 40), i);
+    RequestOptions options =
+        prompt_of(static_cast<size_t>(1 + i * 11 % 60), static_cast<uint32_t>(3 + i * 5 % 40), i);
     options.ignore_eos = true;
     if (i % 3 == 1) {
         options.sampler.temperature = 1;
@@ -20,7 +21,8 @@ RequestOptions request_number(int i) {
     return options;
 }
 
-std::vector<std::vector<int32_t>> run_all(EngineOptions options, std::shared_ptr<const Model> model, int n, bool at_once) {
+std::vector<std::vector<int32_t>> run_all(EngineOptions options, std::shared_ptr<const Model> model, int n,
+                                          bool at_once) {
     Fixture fixture(options, std::move(model));
     Engine& engine = fixture.start();
     std::vector<Heard> heard(static_cast<size_t>(n));
@@ -46,12 +48,14 @@ std::vector<std::vector<int32_t>> run_all(EngineOptions options, std::shared_ptr
 std::string shape_of(const StepBatch& batch) {
     std::string shape;
     for (const BatchSequence& s : batch.sequences) {
-        shape += (shape.empty() ? "" : " ") + std::to_string(s.sequence) + ":" + std::to_string(s.first_position) + "+" + std::to_string(s.n_rows);
+        shape += (shape.empty() ? "" : " ") + std::to_string(s.sequence) + ":" +
+                 std::to_string(s.first_position) + "+" + std::to_string(s.n_rows);
     }
     return shape;
 }
 
-// Keeps the shapes; the first step, of a request that only serves to hold the worker, waits until all others are queued.
+// Keeps the shapes; the first step, of a request that only serves to hold the worker, waits until all others
+// are queued.
 struct Shapes {
     Fixture fixture;
     Gate gate;
@@ -84,10 +88,12 @@ using Steps = std::vector<std::string>;
 }  // namespace
 
 TEST_CASE("ten requests submitted at once get the tokens each gets alone") {
-    const auto model = GENERATE(0, 1) == 0 ? tiny_llama() : tiny_gemma();   // gemma: a window group as well
+    const auto model = GENERATE(0, 1) == 0 ? tiny_llama() : tiny_gemma();  // gemma: a window group as well
     EngineOptions options;
     const auto alone = run_all(options, model, 10, false);
-    SECTION("all in one batch") { CHECK(run_all(options, model, 10, true) == alone); }
+    SECTION("all in one batch") {
+        CHECK(run_all(options, model, 10, true) == alone);
+    }
     SECTION("in small chunks") {
         options.chunk_tokens = 7;
         CHECK(run_all(options, model, 10, true) == alone);
@@ -105,13 +111,14 @@ TEST_CASE("ten requests submitted at once get the tokens each gets alone") {
     }
 }
 
-TEST_CASE("a step holds the rows of all that decode, then prompts in the order of their coming, up to the chunk") {
+TEST_CASE(
+    "a step holds the rows of all that decode, then prompts in the order of their coming, up to the chunk") {
     EngineOptions options;
     options.chunk_tokens = 10;
     Shapes shapes(options);
-    shapes.add(3, 3);    // sequence 2
-    shapes.add(18, 2);   // sequence 3
-    shapes.add(4, 1);    // sequence 4
+    shapes.add(3, 3);   // sequence 2
+    shapes.add(18, 2);  // sequence 3
+    shapes.add(4, 1);   // sequence 4
     CHECK(shapes.finish() == Steps{"2:0+3 3:0+7", "2:3+1 3:7+9", "2:4+1 3:16+2 4:0+4", "3:18+1"});
 }
 
@@ -130,15 +137,16 @@ TEST_CASE("who came first is served first, and who doesn't fit holds back those 
     EngineOptions options;
     options.context_tokens = 64;
     options.kv_tokens = 64;
-    options.max_sequences = 2;   // pages: 64 / 32, and one that may stay part empty
+    options.max_sequences = 2;  // pages: 64 / 32, and one that may stay part empty
     Shapes shapes(options);
-    shapes.add(33, 2);   // two pages of three
-    shapes.add(33, 2);   // must wait for them
-    shapes.add(1, 2);    // would fit
+    shapes.add(33, 2);  // two pages of three
+    shapes.add(33, 2);  // must wait for them
+    shapes.add(1, 2);   // would fit
     CHECK(shapes.finish() == Steps{"2:0+33", "2:33+1", "3:0+33 4:0+1", "3:33+1 4:1+1"});
 }
 
-TEST_CASE("more requests than may run and wait are refused, and the queue takes new ones when some have ended") {
+TEST_CASE(
+    "more requests than may run and wait are refused, and the queue takes new ones when some have ended") {
     EngineOptions options;
     options.max_sequences = 2;
     options.max_waiting = 3;

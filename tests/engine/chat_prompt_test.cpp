@@ -37,12 +37,14 @@ TEST_CASE("a chat that is no chat is refused by the place of its fault") {
     check_refused("[]", StatusCode::invalid_argument, "not an object");
     check_refused("{}", StatusCode::invalid_argument, "messages");
     check_refused(R"({"messages":5})", StatusCode::invalid_argument, "messages");
-    check_refused(R"({"messages":[{"role":"user","content":"a"}, 5]})", StatusCode::invalid_argument, "messages[1]");
+    check_refused(R"({"messages":[{"role":"user","content":"a"}, 5]})", StatusCode::invalid_argument,
+                  "messages[1]");
     check_refused(R"({"messages":[{"content":"a"}]})", StatusCode::invalid_argument, "messages[0].role");
     check_refused(R"({"messages":[{"role":"user"}]})", StatusCode::template_error, "line 1");
     const std::string deep = "{\"messages\":" + std::string(100000, '[') + std::string(100000, ']') + "}";
     check_refused(deep, StatusCode::invalid_argument, "deeper");
-    check_refused("{\"messages\":[{\"role\":\"user\",\"content\":\"\xFF\"}]}", StatusCode::invalid_argument, "byte");
+    check_refused("{\"messages\":[{\"role\":\"user\",\"content\":\"\xFF\"}]}", StatusCode::invalid_argument,
+                  "byte");
 }
 
 TEST_CASE("a file without a template says so") {
@@ -60,7 +62,7 @@ TEST_CASE("a rendered prompt has the BOS that the file asks for, once") {
     const auto added = ids_of(*tiny_llama(), "<|im_start|>a");
     CHECK(added == std::vector<int32_t>{380, 381, kLetterA});
     CHECK(ids_of(*tiny_llama(), "<|endoftext|><|im_start|>a") == added);
-    CHECK(ids_of(*load_tiny("qwen2"), "<|im_start|>a").front() == 381);   // asks for none
+    CHECK(ids_of(*load_tiny("qwen2"), "<|im_start|>a").front() == 381);  // asks for none
     CHECK(ids_of(*tiny_gemma(), "<s>a").front() == 2);
     CHECK(ids_of(*tiny_gemma(), "<s>a").size() == 2);
 }

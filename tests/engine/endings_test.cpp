@@ -1,4 +1,5 @@
-// Cancels, deadlines, failures and destroyed handles: every request ends once, says why, and leaves the engine running.
+// Cancels, deadlines, failures and destroyed handles: every request ends once, says why, and leaves the
+// engine running.
 #include <algorithm>
 #include <cmath>
 #include <stdexcept>
@@ -10,7 +11,7 @@ namespace {
 
 using namespace takt::test;
 
-constexpr uint32_t kMany = 200;   // tokens that no test waits for
+constexpr uint32_t kMany = 200;  // tokens that no test waits for
 
 RequestOptions long_request() {
     RequestOptions options = prompt_of(8, kMany);
@@ -124,7 +125,7 @@ TEST_CASE("a deadline ends a request between two steps") {
         RequestOptions request = long_request();
         request.deadline_ns = fixture.manual->now_ns() + 350;
         const Heard heard = run(engine, request);
-        CHECK(heard.ids.size() == 4);   // the step that began before the deadline counts
+        CHECK(heard.ids.size() == 4);  // the step that began before the deadline counts
         CHECK(heard.reason == FinishReason::deadline);
         CHECK(heard.status == StatusCode::ok);
     }
@@ -198,7 +199,7 @@ TEST_CASE("a bias that forbids every token is an error of the request") {
     for (int32_t id = 0; id < 384; ++id) options.sampler.logit_bias.emplace_back(id, -INFINITY);
     const Heard heard = run(fixture.start(), options);
     CHECK(heard.status == StatusCode::no_token_allowed);
-    options.sampler.logit_bias.resize(383);   // one is left
+    options.sampler.logit_bias.resize(383);  // one is left
     options.ignore_eos = true;
     CHECK(run(*fixture.engine, options).ids == std::vector<int32_t>(10, 383));
 }
@@ -221,7 +222,7 @@ TEST_CASE("what a callback throws ends its request alone") {
     auto request = blocking ? engine.generate(std::move(options)) : engine.submit(std::move(options));
     REQUIRE(request.ok());
     REQUIRE((*request)->wait(UINT64_MAX).ok());
-    CHECK(n_events == 2);   // the first token and the end
+    CHECK(n_events == 2);  // the first token and the end
     CHECK((*request)->finish_reason() == FinishReason::error);
     CHECK((*request)->status().code() == StatusCode::internal);
     CHECK((*request)->status().message().find("no more") != std::string::npos);
@@ -285,7 +286,7 @@ TEST_CASE("a request destroyed inside its own callback, or another's, is release
     other = std::move(*engine.submit(std::move(other_options)));
     gate.open();
     while (n_released < 2) std::this_thread::yield();
-    CHECK(n_events == 2);   // one token, one end
+    CHECK(n_events == 2);  // one token, one end
     CHECK(run(engine, prompt_of(4, 4)).ids.size() == 4);
 }
 
@@ -356,7 +357,7 @@ TEST_CASE("an engine that is destroyed ends what runs and what waits, and its ha
 TEST_CASE("the last owner of an engine may be one of its callbacks") {
     const bool blocking = GENERATE(false, true);
     Fixture fixture;
-    Gate gate;   // submit() has returned before its engine goes
+    Gate gate;  // submit() has returned before its engine goes
     fixture.script.before_run = [&](const StepBatch&) {
         gate.pass();
         Fixture::take_a_while();
@@ -387,7 +388,8 @@ TEST_CASE("the last owner of an engine may be one of its callbacks") {
     CHECK(gone.expired());
     CHECK(n_finished == 1);
     CHECK(n_released == 1);
-    // The worker may still be on its way out with the script in hand: the runtime is the last thing it lets go.
+    // The worker may still be on its way out with the script in hand: the runtime is the last thing it lets
+    // go.
     std::weak_ptr<Runtime> runtime = fixture.runtime;
     fixture.runtime.reset();
     while (!runtime.expired()) std::this_thread::yield();

@@ -27,14 +27,15 @@ inline const std::shared_ptr<const Model>& tiny_gemma() {
     return model;
 }
 
-constexpr int32_t kEndOfTurn = 382;   // of the tiny llama: <|im_end|>
-constexpr int32_t kLetterA = 64;      // "a"; the 26 letters follow one another
+constexpr int32_t kEndOfTurn = 382;  // of the tiny llama: <|im_end|>
+constexpr int32_t kLetterA = 64;     // "a"; the 26 letters follow one another
 
 struct Fixture {
-    explicit Fixture(EngineOptions options = {}, std::shared_ptr<const Model> model = tiny_llama()) : options_(options), model_(std::move(model)) {
+    explicit Fixture(EngineOptions options = {}, std::shared_ptr<const Model> model = tiny_llama())
+        : options_(options), model_(std::move(model)) {
         script.first_id = kLetterA;
     }
-    ~Fixture() { engine.reset(); }   // before the script it reads
+    ~Fixture() { engine.reset(); }  // before the script it reads
 
     // After the script is as wanted.
     Engine& start() {
@@ -77,7 +78,7 @@ struct Heard {
     FinishReason reason = FinishReason::none;
     StatusCode status = StatusCode::ok;
     std::string message;
-    std::vector<Event> events;   // views in them are gone
+    std::vector<Event> events;  // views in them are gone
 
     bool hear(const Event& event) {
         events.push_back(event);
@@ -97,7 +98,8 @@ struct Heard {
 
 inline RequestOptions prompt_of(size_t n_tokens, uint32_t max_tokens, int32_t salt = 0) {
     RequestOptions options;
-    for (size_t i = 0; i < n_tokens; ++i) options.prompt_ids.push_back(static_cast<int32_t>(1 + (i * 7 + static_cast<size_t>(salt) * 13) % 90));
+    for (size_t i = 0; i < n_tokens; ++i)
+        options.prompt_ids.push_back(static_cast<int32_t>(1 + (i * 7 + static_cast<size_t>(salt) * 13) % 90));
     options.max_tokens = max_tokens;
     return options;
 }
@@ -119,7 +121,9 @@ inline Result<std::unique_ptr<Request>> submit(Engine& engine, RequestOptions op
     return engine.submit(std::move(options));
 }
 
-inline void check_identity(const TimingSummary& s) { CHECK(s.queue_ns + s.prefill_ns + s.decode_ns + s.finish_ns == s.e2e_ns); }
+inline void check_identity(const TimingSummary& s) {
+    CHECK(s.queue_ns + s.prefill_ns + s.decode_ns + s.finish_ns == s.e2e_ns);
+}
 
 // Lets a step wait until the test says go: what a test submits meanwhile is surely in the queue.
 class Gate {

@@ -9,20 +9,24 @@ namespace {
 
 using namespace takt::test;
 
-std::vector<int32_t> ids_of(size_t n) { return prompt_of(n, 0).prompt_ids; }
+std::vector<int32_t> ids_of(size_t n) {
+    return prompt_of(n, 0).prompt_ids;
+}
 
 // The best token of each position given.
 std::vector<int32_t> best_tokens(Engine& engine, std::span<const int32_t> ids, size_t first, uint32_t chunk) {
     std::vector<int32_t> best;
     const auto caller = std::this_thread::get_id();
-    const Status status = engine.evaluate(ids, first, chunk, [&](size_t position, std::span<const float> logits) {
-        CHECK(std::this_thread::get_id() == caller);
-        CHECK(position == first + best.size());
-        CHECK(logits.size() == 384);
-        CHECK(engine.inside_callback());
-        best.push_back(static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
-        return true;
-    });
+    const Status status =
+        engine.evaluate(ids, first, chunk, [&](size_t position, std::span<const float> logits) {
+            CHECK(std::this_thread::get_id() == caller);
+            CHECK(position == first + best.size());
+            CHECK(logits.size() == 384);
+            CHECK(engine.inside_callback());
+            best.push_back(
+                static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
+            return true;
+        });
     INFO(status.message());
     CHECK(status.ok());
     return best;
@@ -51,8 +55,9 @@ TEST_CASE("evaluate gives the wanted positions, the same ones in chunks of any s
         CHECK(most_rows <= chunk);
     }
     for (const size_t first : {size_t{1}, size_t{99}, size_t{249}})
-        CHECK(best_tokens(engine, ids, first, 0) == std::vector<int32_t>(all.begin() + static_cast<std::ptrdiff_t>(first), all.end()));
-    CHECK(best_tokens(engine, ids_of(256), 255, 0).size() == 1);   // the whole context
+        CHECK(best_tokens(engine, ids, first, 0) ==
+              std::vector<int32_t>(all.begin() + static_cast<std::ptrdiff_t>(first), all.end()));
+    CHECK(best_tokens(engine, ids_of(256), 255, 0).size() == 1);  // the whole context
 }
 
 TEST_CASE("evaluate refuses what it can't do, by name and value") {
@@ -82,7 +87,9 @@ TEST_CASE("evaluate ends when its callback says so, when a step fails and when l
     CHECK(bad.code() == StatusCode::logits_not_finite);
     CHECK(bad.message().find("position 4") != std::string::npos);
     fixture.script.poison = nullptr;
-    fixture.script.before_run = [](const StepBatch&) { return Status(StatusCode::device_failed, "It broke."); };
+    fixture.script.before_run = [](const StepBatch&) {
+        return Status(StatusCode::device_failed, "It broke.");
+    };
     CHECK(engine.evaluate(ids_of(9), 0, 0, go_on).message() == "It broke.");
     fixture.script.before_run = nullptr;
     CHECK(best_tokens(engine, ids_of(9), 0, 0).size() == 9);
@@ -105,10 +112,12 @@ TEST_CASE("requests and evaluations share an engine, even one with pages for few
             for (int round = 0; round < 5; ++round) {
                 if (i % 2 == 0) {
                     std::vector<int32_t> best;
-                    const Status status = engine.evaluate(ids, 0, 5, [&](size_t, std::span<const float> logits) {
-                        best.push_back(static_cast<int32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin()));
-                        return true;
-                    });
+                    const Status status =
+                        engine.evaluate(ids, 0, 5, [&](size_t, std::span<const float> logits) {
+                            best.push_back(static_cast<int32_t>(
+                                std::max_element(logits.begin(), logits.end()) - logits.begin()));
+                            return true;
+                        });
                     n_right += status.ok() && best == alone;
                 } else {
                     std::vector<int32_t> generated;

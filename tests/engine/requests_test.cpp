@@ -30,16 +30,20 @@ TEST_CASE("a request that can't run is refused by name and value") {
     CHECK(engine.context_tokens() == kContext);
     CHECK(engine.backend_name() == "fake");
     check_refused(engine, prompt_of(0, 4), StatusCode::prompt_empty, {"empty"});
-    check_refused(engine, prompt_of(kContext, 4), StatusCode::prompt_too_long, {"Prompt has 64 tokens", "holds 64"});
-    check_refused(engine, prompt_of(kContext + 1, 4), StatusCode::prompt_too_long, {"Prompt has 65 tokens, the context holds 64."});
+    check_refused(engine, prompt_of(kContext, 4), StatusCode::prompt_too_long,
+                  {"Prompt has 64 tokens", "holds 64"});
+    check_refused(engine, prompt_of(kContext + 1, 4), StatusCode::prompt_too_long,
+                  {"Prompt has 65 tokens, the context holds 64."});
     check_refused(engine, prompt_of(kContext, 0), StatusCode::prompt_too_long, {"64"});
     for (const int32_t bad : {-1, 384, INT32_MAX, INT32_MIN}) {
         RequestOptions options = prompt_of(5, 4);
         options.prompt_ids[3] = bad;
-        check_refused(engine, options, StatusCode::invalid_argument, {"prompt_ids[3] is " + std::to_string(bad), "384 tokens"});
+        check_refused(engine, options, StatusCode::invalid_argument,
+                      {"prompt_ids[3] is " + std::to_string(bad), "384 tokens"});
         options = prompt_of(5, 4);
         options.stop_ids = {5, bad};
-        check_refused(engine, options, StatusCode::invalid_argument, {"stop_ids[1] is " + std::to_string(bad)});
+        check_refused(engine, options, StatusCode::invalid_argument,
+                      {"stop_ids[1] is " + std::to_string(bad)});
     }
     RequestOptions options = prompt_of(5, 4);
     options.stop_strings = {"a", ""};
@@ -49,7 +53,7 @@ TEST_CASE("a request that can't run is refused by name and value") {
     options = prompt_of(5, 4);
     options.sampler.temperature = -1;
     check_refused(engine, options, StatusCode::invalid_argument, {"temperature is -1"});
-    CHECK(run(engine, prompt_of(5, 4)).reason == FinishReason::length);   // and it goes on
+    CHECK(run(engine, prompt_of(5, 4)).reason == FinishReason::length);  // and it goes on
 }
 
 TEST_CASE("engine options out of range are refused by name and value") {
@@ -59,7 +63,8 @@ TEST_CASE("engine options out of range are refused by name and value") {
         EngineOptions options;
         change(options);
         auto engine = Engine::create(fixture.runtime, tiny_llama(), options);
-        CHECK(Engine::plan(*fixture.runtime, *tiny_llama(), options).status().message() == engine.status().message());
+        CHECK(Engine::plan(*fixture.runtime, *tiny_llama(), options).status().message() ==
+              engine.status().message());
         return engine.status();
     };
     const auto check = [&](auto change, StatusCode code, const std::string& words) {
@@ -68,17 +73,23 @@ TEST_CASE("engine options out of range are refused by name and value") {
         CHECK(status.code() == code);
         CHECK(status.message().find(words) != std::string::npos);
     };
-    check([](auto& o) { o.context_tokens = 257; }, StatusCode::invalid_argument, "context_tokens is 257, the model was trained for 256");
-    check([](auto& o) { o.context_tokens = UINT32_MAX; }, StatusCode::invalid_argument, "context_tokens is 4294967295");
-    check([](auto& o) { o.max_sequences = 1u << 31; }, StatusCode::invalid_argument, "max_sequences is 2147483648");
+    check([](auto& o) { o.context_tokens = 257; }, StatusCode::invalid_argument,
+          "context_tokens is 257, the model was trained for 256");
+    check([](auto& o) { o.context_tokens = UINT32_MAX; }, StatusCode::invalid_argument,
+          "context_tokens is 4294967295");
+    check([](auto& o) { o.max_sequences = 1u << 31; }, StatusCode::invalid_argument,
+          "max_sequences is 2147483648");
     check([](auto& o) { o.chunk_tokens = UINT32_MAX; }, StatusCode::invalid_argument, "chunk_tokens");
     check([](auto& o) { o.max_waiting = UINT32_MAX; }, StatusCode::invalid_argument, "max_waiting");
-    check([](auto& o) { o.kv_tokens = 255; }, StatusCode::invalid_argument, "kv_tokens is 255, must be 256 to");
+    check([](auto& o) { o.kv_tokens = 255; }, StatusCode::invalid_argument,
+          "kv_tokens is 255, must be 256 to");
     check([](auto& o) { o.kv_tokens = ~0ull; }, StatusCode::invalid_argument, "kv_tokens");
     check([](auto& o) { o.backend = "none"; }, StatusCode::not_found, "fake");
     Fixture fixture;
     fixture.start();
-    CHECK(Engine::create(fixture.runtime, tiny_llama(), {}, [](uint64_t, uint64_t) { return false; }).status().code() == StatusCode::cancelled);
+    CHECK(Engine::create(fixture.runtime, tiny_llama(), {}, [](uint64_t, uint64_t) { return false; })
+              .status()
+              .code() == StatusCode::cancelled);
 }
 
 TEST_CASE("the context holds prompt and generated tokens together") {
@@ -93,7 +104,7 @@ TEST_CASE("the context holds prompt and generated tokens together") {
     heard = run(engine, prompt_of(10, 1'000'000'000));
     CHECK(heard.ids.size() == kContext - 10);
     CHECK(heard.reason == FinishReason::context_full);
-    CHECK(run(engine, prompt_of(10, 5)).ids.size() == 5);   // and it goes on
+    CHECK(run(engine, prompt_of(10, 5)).ids.size() == 5);  // and it goes on
 }
 
 TEST_CASE("max_tokens 0 ends at once, without a step") {
@@ -117,7 +128,9 @@ TEST_CASE("max_tokens 0 ends at once, without a step") {
 
 TEST_CASE("an end-of-generation token ends a request, without text, unless it is to be ignored") {
     Fixture fixture;
-    fixture.script.next = [](std::span<const int32_t> tokens) { return tokens.size() == 8 ? kEndOfTurn : kLetterA; };
+    fixture.script.next = [](std::span<const int32_t> tokens) {
+        return tokens.size() == 8 ? kEndOfTurn : kLetterA;
+    };
     Engine& engine = fixture.start();
     Heard heard = run(engine, prompt_of(5, 20));
     CHECK(heard.ids == std::vector<int32_t>{kLetterA, kLetterA, kLetterA, kEndOfTurn});
@@ -134,7 +147,7 @@ TEST_CASE("an end-of-generation token ends a request, without text, unless it is
     CHECK(heard.ids.size() == 4);
     CHECK(heard.text == "aaa");
     CHECK(heard.reason == FinishReason::stop);
-    options.max_tokens = 4;   // both at once: it is the token that ended it
+    options.max_tokens = 4;  // both at once: it is the token that ended it
     CHECK(run(engine, options).reason == FinishReason::stop);
     options.max_tokens = 3;
     CHECK(run(engine, options).reason == FinishReason::length);
@@ -143,7 +156,9 @@ TEST_CASE("an end-of-generation token ends a request, without text, unless it is
 TEST_CASE("a stop string ends a request, and nothing of it is shown") {
     Fixture fixture;
     const std::string story = "abcdefghij";
-    fixture.script.next = [&](std::span<const int32_t> tokens) { return kLetterA + (story[tokens.size() - 5] - 'a'); };
+    fixture.script.next = [&](std::span<const int32_t> tokens) {
+        return kLetterA + (story[tokens.size() - 5] - 'a');
+    };
     Engine& engine = fixture.start();
     RequestOptions options = prompt_of(5, 8);
     options.stop_strings = {"efg"};
@@ -154,7 +169,7 @@ TEST_CASE("a stop string ends a request, and nothing of it is shown") {
     std::vector<std::string> pieces;
     options.stop_strings = {"ghX"};
     heard = run(engine, options);
-    CHECK(heard.text == "abcdefgh");   // what was held back came with the end
+    CHECK(heard.text == "abcdefgh");  // what was held back came with the end
     CHECK(heard.reason == FinishReason::length);
     CHECK(heard.events.back().token_index == 8);
 }
@@ -177,7 +192,7 @@ TEST_CASE("a request is told its ids, its events in order, and its own status") 
         CHECK(event.computed_ns <= event.ready_ns);
         CHECK(event.ready_ns <= event.delivered_ns);
     }
-    (*request)->cancel();   // harmless after the end
+    (*request)->cancel();  // harmless after the end
     CHECK((*request)->finish_reason() == FinishReason::length);
 }
 
@@ -187,7 +202,7 @@ TEST_CASE("events are pulled where there is no callback") {
     const Heard alone = run(engine, prompt_of(5, 6));
     auto request = engine.submit(prompt_of(5, 6));
     REQUIRE(request.ok());
-    REQUIRE((*request)->wait(UINT64_MAX).ok());   // the engine waits for no reader
+    REQUIRE((*request)->wait(UINT64_MAX).ok());  // the engine waits for no reader
     Heard heard;
     for (int i = 0; i < 7; ++i) {
         const auto event = (*request)->next(UINT64_MAX);

@@ -59,7 +59,7 @@ TEST_CASE("turns are given in the order they were asked for") {
             turn.unlock();
         });
         while (!asks) std::this_thread::yield();
-        std::this_thread::sleep_for(std::chrono::milliseconds(20));   // it stands in the line by now
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));  // it stands in the line by now
     }
     turn.unlock();
     for (std::thread& thread : threads) thread.join();

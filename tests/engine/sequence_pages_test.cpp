@@ -10,10 +10,12 @@
 namespace takt {
 namespace {
 
-// Walks a sequence through its positions in steps of random size and checks each table entry that a row may look at.
-void walk(const StateGroup& group, uint32_t n_tokens, uint32_t page_tokens, uint32_t max_rows, std::mt19937& random) {
+// Walks a sequence through its positions in steps of random size and checks each table entry that a row may
+// look at.
+void walk(const StateGroup& group, uint32_t n_tokens, uint32_t page_tokens, uint32_t max_rows,
+          std::mt19937& random) {
     const uint32_t worst_case = worst_case_pages(group, n_tokens, page_tokens, max_rows);
-    std::vector<PagePool> pools{PagePool(worst_case)};   // not one page more
+    std::vector<PagePool> pools{PagePool(worst_case)};  // not one page more
     SequencePages pages(std::span(&group, 1), pools, page_tokens, n_tokens, max_rows);
     REQUIRE(pages.reserve());
     uint32_t position = 0;
@@ -21,7 +23,8 @@ void walk(const StateGroup& group, uint32_t n_tokens, uint32_t page_tokens, uint
         const uint32_t rows = std::min(n_tokens - position, 1 + static_cast<uint32_t>(random() % max_rows));
         pages.cover(position, position + rows);
         const BlockTable table = pages.tables()[0];
-        const uint32_t oldest = group.window != 0 && position >= group.window ? position - group.window + 1 : 0;
+        const uint32_t oldest =
+            group.window != 0 && position >= group.window ? position - group.window + 1 : 0;
         std::set<uint32_t> seen;
         for (uint32_t i = oldest / page_tokens; i <= (position + rows - 1) / page_tokens; ++i) {
             REQUIRE(table[i] < worst_case);
@@ -43,7 +46,8 @@ TEST_CASE("the pages reserved for a sequence are enough at every step, and all c
     std::mt19937 random(11);
     for (int i = 0; i < 400; ++i) {
         const StateGroup group{"g", random() % 3 == 0 ? 0 : 1 + static_cast<uint32_t>(random() % 100)};
-        const uint32_t n_tokens = 1 + static_cast<uint32_t>(random() % 700), page_tokens = 1 + static_cast<uint32_t>(random() % 33);
+        const uint32_t n_tokens = 1 + static_cast<uint32_t>(random() % 700),
+                       page_tokens = 1 + static_cast<uint32_t>(random() % 33);
         walk(group, n_tokens, page_tokens, 1 + static_cast<uint32_t>(random() % 130), random);
     }
 }
@@ -52,8 +56,8 @@ TEST_CASE("a sequence gets pages of all groups or of none") {
     const std::vector<StateGroup> groups = {{"full", 0}, {"window", 16}};
     std::vector<PagePool> pools{PagePool(8), PagePool(2)};
     SequencePages first(groups, pools, 4, 16, 4), second(groups, pools, 4, 4, 4);
-    CHECK_FALSE(first.reserve());   // the window group lacks pages
-    CHECK(pools[0].reserve(8));     // and the full one kept none
+    CHECK_FALSE(first.reserve());  // the window group lacks pages
+    CHECK(pools[0].reserve(8));    // and the full one kept none
     pools[0].unreserve(8);
     CHECK(second.reserve());
     CHECK_FALSE(pools[0].reserve(8));

@@ -11,7 +11,9 @@ using namespace takt::test;
 // Answers "aaa" and the end of the turn, wherever the prompt ended.
 struct Talk : Fixture {
     Talk() {
-        script.next = [this](std::span<const int32_t> tokens) { return tokens.size() - n_prompt < 3 ? kLetterA : kEndOfTurn; };
+        script.next = [this](std::span<const int32_t> tokens) {
+            return tokens.size() - n_prompt < 3 ? kLetterA : kEndOfTurn;
+        };
         script.before_run = [this](const StepBatch& batch) {
             const BatchSequence& first = batch.sequences[0];
             if (first.first_position == 0) n_prompt = batch.tokens.size();
@@ -113,7 +115,8 @@ TEST_CASE("a turn inside a turn is refused") {
 
 TEST_CASE("text that isn't UTF-8 and text with a NUL are said as well as they can be") {
     Talk talk;
-    CHECK(talk.say(std::string_view("a\xFF\0b", 4)).find(std::string_view("user\na\xEF\xBF\xBD\0b", 11)) != std::string::npos);
+    CHECK(talk.say(std::string_view("a\xFF\0b", 4)).find(std::string_view("user\na\xEF\xBF\xBD\0b", 11)) !=
+          std::string::npos);
 }
 
 TEST_CASE("a model without a template has no conversations") {

@@ -18,10 +18,12 @@ std::vector<int32_t> ids_of(const std::string& text) {
     return *ids;
 }
 
-std::shared_ptr<const TokenTexts> texts() { return std::make_shared<const TokenTexts>(*tiny_llama()->tokenizer()); }
+std::shared_ptr<const TokenTexts> texts() {
+    return std::make_shared<const TokenTexts>(*tiny_llama()->tokenizer());
+}
 
 struct Shown {
-    std::vector<std::string> pieces;   // one a token, then the rest
+    std::vector<std::string> pieces;  // one a token, then the rest
     std::string text;
     bool stopped = false;
 };
@@ -33,7 +35,8 @@ Shown show(const std::string& bytes, std::vector<std::string> stops) {
     for (const char byte : bytes) {
         int32_t id = -1;
         for (int32_t candidate = 0; candidate < 256 && id < 0; ++candidate) {
-            if (tiny_llama()->tokenizer()->token_bytes(candidate, false) == std::string(1, byte)) id = candidate;
+            if (tiny_llama()->tokenizer()->token_bytes(candidate, false) == std::string(1, byte))
+                id = candidate;
         }
         REQUIRE(id >= 0);
         shown.pieces.emplace_back(stream.append(id));
@@ -49,7 +52,7 @@ Shown show(const std::string& bytes, std::vector<std::string> stops) {
 TEST_CASE("a stop string that spans tokens is cut, whole") {
     CHECK(show("one two three", {"two"}).text == "one ");
     CHECK(show("one two three", {"two"}).stopped);
-    CHECK(show("one two three", {"three", "two", "e t"}).text == "on");   // ends first
+    CHECK(show("one two three", {"three", "two", "e t"}).text == "on");  // ends first
     CHECK(show("one two", {"one"}).text.empty());
     CHECK(show("aaab", {"aab"}).text == "a");
     CHECK(show("abcabd", {"abd"}).text == "abc");
@@ -66,8 +69,13 @@ TEST_CASE("text that may become a stop string is held back, and given when it do
 }
 
 TEST_CASE("never half a character, and what can become none is U+FFFD") {
-    const Shown shown = show("a\xE6\xBC\xA2" "b\xFF" "c\xE6\xBC", {});
-    CHECK(shown.pieces == std::vector<std::string>{"a", "", "", "\xE6\xBC\xA2", "b", "\xEF\xBF\xBD", "c", "", "", "\xEF\xBF\xBD"});
+    const Shown shown = show(
+        "a\xE6\xBC\xA2"
+        "b\xFF"
+        "c\xE6\xBC",
+        {});
+    CHECK(shown.pieces == std::vector<std::string>{"a", "", "", "\xE6\xBC\xA2", "b", "\xEF\xBF\xBD", "c", "",
+                                                   "", "\xEF\xBF\xBD"});
 }
 
 TEST_CASE("a thousand stop strings work as one does") {

@@ -30,7 +30,8 @@ bool pull_and_compare(Request& request, const Reference& wanted, size_t enough) 
         const auto event = request.next(UINT64_MAX);
         if (!event.ok()) return false;
         text += event->text;
-        if (event->type == EventType::finished) return event->finish_reason == FinishReason::length && text == wanted.text;
+        if (event->type == EventType::finished)
+            return event->finish_reason == FinishReason::length && text == wanted.text;
         if (event->token_id != wanted.ids[n]) return false;
     }
     return wanted.text.starts_with(text);
@@ -65,9 +66,14 @@ TEST_CASE("threads that submit, pull, cancel and destroy as they please get the 
                     continue;
                 }
                 switch (random() % 4) {
-                    case 0: break;   // destroyed at once
-                    case 1: (*request)->cancel(); [[fallthrough]];
-                    case 2: (void)(*request)->wait(random() % 1000); break;
+                    case 0:
+                        break;  // destroyed at once
+                    case 1:
+                        (*request)->cancel();
+                        [[fallthrough]];
+                    case 2:
+                        (void)(*request)->wait(random() % 1000);
+                        break;
                     default: {
                         const size_t enough = random() % 2 == 0 ? 1000 : random() % 10;
                         if (!pull_and_compare(**request, wanted[kind], enough)) ++n_wrong;

@@ -25,11 +25,11 @@ TEST_CASE("a request alone: prefill in chunks, then a step a token") {
     options.chunk_tokens = 8;
     TimedFixture fixture(options);
     Engine& engine = fixture.start();
-    RequestOptions request_options = prompt_of(20, 4);   // chunks of 8, 8 and 4
+    RequestOptions request_options = prompt_of(20, 4);  // chunks of 8, 8 and 4
     std::vector<Event> events;
     request_options.on_event = [&](const Event& event) {
         events.push_back(event);
-        fixture.manual->advance_ns(5);   // a slow reader: delivery enters no metric of its own
+        fixture.manual->advance_ns(5);  // a slow reader: delivery enters no metric of its own
         return true;
     };
     auto request = engine.submit(std::move(request_options));
@@ -59,13 +59,13 @@ TEST_CASE("a request alone: prefill in chunks, then a step a token") {
     CHECK(events[0].computed_ns == kStart + prefill);
     CHECK(events[0].ready_ns == kStart + prefill);
     CHECK(events[0].delivered_ns == kStart + prefill);
-    CHECK(events[0].compute_ns == prefill);   // of all prefill steps
+    CHECK(events[0].compute_ns == prefill);  // of all prefill steps
     CHECK(events[0].step_rows == 4);
     CHECK(events[1].computed_ns == kStart + prefill + 5 + decode);
     CHECK(events[1].compute_ns == decode);
     CHECK(events[1].step_rows == 1);
     CHECK(events[4].ready_ns == *(*request)->timeline().finished_ns);
-    CHECK(events[4].delivered_ns == events[4].ready_ns + 5);   // the last token was told first
+    CHECK(events[4].delivered_ns == events[4].ready_ns + 5);  // the last token was told first
 }
 
 TEST_CASE("a request that waits: its queue time is that of those before it") {
@@ -80,7 +80,7 @@ TEST_CASE("a request that waits: its queue time is that of those before it") {
     Engine& engine = fixture.start();
     auto first = engine.submit(prompt_of(10, 3));
     gate.wait_for_arrivals(1);
-    fixture.manual->advance_ns(40);   // the step of the first has begun
+    fixture.manual->advance_ns(40);  // the step of the first has begun
     auto second = engine.submit(prompt_of(5, 2));
     gate.open();
     REQUIRE((*second)->wait(UINT64_MAX).ok());
@@ -111,8 +111,9 @@ TEST_CASE("a prompt that joins shows in the step gap of who decodes") {
     const TimingSummary timing = (*request)->timing(), joined = late->timing();
     check_identity(timing);
     check_identity(joined);
-    CHECK(timing.step_gap_ns.max == double(kStep + 51 * kRow));    // its own row and the prompt
-    CHECK(timing.step_gap_ns.p50 == double(kStep + kRow));        // 107, 107, 114, 457: two alone, one beside the other
+    CHECK(timing.step_gap_ns.max == double(kStep + 51 * kRow));  // its own row and the prompt
+    CHECK(timing.step_gap_ns.p50 ==
+          double(kStep + kRow));  // 107, 107, 114, 457: two alone, one beside the other
     CHECK(timing.decode_ns == 4 * kStep + (1 + 51 + 2 + 1) * kRow);
     CHECK(joined.queue_ns == 0);
     CHECK(joined.prefill_ns == kStep + 51 * kRow);
@@ -147,7 +148,7 @@ TEST_CASE("phases add up when a request is cancelled, fails or is looked at whil
         check_identity(timing);
         CHECK(timing.generated_tokens == 2);
         CHECK(timing.decode_ns == 9 + kStep + kRow);
-        CHECK(timing.finish_ns == 9);   // from its last token to the answer that ended it
+        CHECK(timing.finish_ns == 9);  // from its last token to the answer that ended it
     }
     SECTION("failed in the second step") {
         int n_steps = 0;
@@ -200,7 +201,7 @@ TEST_CASE("phases add up when a request is cancelled, fails or is looked at whil
             CHECK(seen[i].generated_tokens == std::min<size_t>(i + 1, 3));
         }
         CHECK(seen[1].e2e_ns == kStep + 4 * kRow + 3 + kStep + kRow + 3);
-        CHECK(seen[1].finish_ns == 3);   // of one that runs: since its last token
+        CHECK(seen[1].finish_ns == 3);  // of one that runs: since its last token
     }
     SECTION("in an instant") {
         auto request = engine.submit(prompt_of(4, 0));

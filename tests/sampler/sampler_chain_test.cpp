@@ -15,21 +15,21 @@ namespace {
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr float kInf = std::numeric_limits<float>::infinity();
 
-Result<int32_t> sample(const SamplerOptions& options, const std::vector<float>& logits, const std::vector<int32_t>& history = {},
-                       uint64_t position = 0) {
+Result<int32_t> sample(const SamplerOptions& options, const std::vector<float>& logits,
+                       const std::vector<int32_t>& history = {}, uint64_t position = 0) {
     const auto vocab_size = static_cast<uint32_t>(logits.size());
     REQUIRE(options.check(vocab_size).ok());
     SamplerScratch scratch(vocab_size);
     const SamplerChain chain(options, vocab_size);
     const auto first = chain.sample(logits, history, position, scratch);
-    const auto again = chain.sample(logits, history, position, scratch);   // the scratch keeps nothing
+    const auto again = chain.sample(logits, history, position, scratch);  // the scratch keeps nothing
     REQUIRE(first.ok() == again.ok());
     if (first.ok()) REQUIRE(*first == *again);
     return first;
 }
 
-int32_t token(const SamplerOptions& options, const std::vector<float>& logits, const std::vector<int32_t>& history = {},
-              uint64_t position = 0) {
+int32_t token(const SamplerOptions& options, const std::vector<float>& logits,
+              const std::vector<int32_t>& history = {}, uint64_t position = 0) {
     const auto result = sample(options, logits, history, position);
     INFO(result.status().message());
     REQUIRE(result.ok());
@@ -87,7 +87,7 @@ TEST_CASE("a bias is added, -inf forbids, and nothing allowed is an error") {
     SamplerOptions options;
     options.logit_bias = {{0, 1.5f}, {0, 1.0f}};
     CHECK_FALSE(options.is_plain_greedy());
-    CHECK(token(options, {1, 3, 2}) == 0);   // 1 + 2.5
+    CHECK(token(options, {1, 3, 2}) == 0);  // 1 + 2.5
     options.logit_bias = {{1, -kInf}, {1, 100}};
     CHECK(token(options, {1, 3, 2}) == 2);
     options.logit_bias = {{0, -kInf}, {1, -kInf}, {2, -kInf}};
@@ -104,27 +104,27 @@ TEST_CASE("a bias is added, -inf forbids, and nothing allowed is an error") {
 TEST_CASE("penalties act once a token, within their window") {
     SamplerOptions options;
     options.repetition_penalty = 2;
-    CHECK(token(options, {4, 3, -1}, {0, 0, 0}) == 1);       // 4 / 2
-    CHECK(token(options, {-1, -1.5f}, {0}) == 1);            // -1 * 2
+    CHECK(token(options, {4, 3, -1}, {0, 0, 0}) == 1);  // 4 / 2
+    CHECK(token(options, {-1, -1.5f}, {0}) == 1);       // -1 * 2
     options.penalty_tokens = 2;
-    CHECK(token(options, {4, 3, -1}, {0, 2, 2}) == 0);       // fell out of the window
+    CHECK(token(options, {4, 3, -1}, {0, 2, 2}) == 0);  // fell out of the window
     options.penalty_tokens = 0;
     CHECK(token(options, {4, 3, -1}, {0, 0}) == 0);
     CHECK(options.is_plain_greedy());
 
     options = {};
     options.frequency_penalty = 0.4f;
-    CHECK(token(options, {4, 3, -1}, {0, 0}) == 0);          // 4 - 0.8
-    CHECK(token(options, {4, 3, -1}, {0, 0, 0}) == 1);       // 4 - 1.2
+    CHECK(token(options, {4, 3, -1}, {0, 0}) == 0);     // 4 - 0.8
+    CHECK(token(options, {4, 3, -1}, {0, 0, 0}) == 1);  // 4 - 1.2
     options = {};
     options.presence_penalty = 1.5f;
-    CHECK(token(options, {4, 3, -1}, {0}) == 1);             // 4 - 1.5
-    CHECK(token(options, {4, 1, -1}, {0, 0, 0, 0}) == 0);    // still 4 - 1.5
+    CHECK(token(options, {4, 3, -1}, {0}) == 1);           // 4 - 1.5
+    CHECK(token(options, {4, 1, -1}, {0, 0, 0, 0}) == 0);  // still 4 - 1.5
     options.presence_penalty = -1.5f;
     CHECK(token(options, {4, 3, -1}, {1}) == 1);
     options.presence_penalty = 1.5f;
     options.logit_bias = {{0, -kInf}};
-    CHECK(token(options, {4, 3, -1}, {0}) == 1);             // forbidden stays forbidden
+    CHECK(token(options, {4, 3, -1}, {0}) == 1);  // forbidden stays forbidden
 }
 
 TEST_CASE("temperature spreads the draws as softmax says") {
@@ -157,9 +157,19 @@ TEST_CASE("top-k, top-p and min-p keep the tokens they should, and at least one"
     CHECK(kept([](auto& o) { o.top_p = 0; }) == Ids{1});
     CHECK(kept([](auto& o) { o.min_p = 0.6f; }) == Ids{1, 2});
     CHECK(kept([](auto& o) { o.min_p = 1; }) == Ids{1});
-    CHECK(kept([](auto& o) { o.top_k = 3; o.top_p = 0.5f; }) == Ids{1, 2});   // of 0.9
-    CHECK(kept([](auto& o) { o.top_k = 3; o.top_p = 0.4f; }) == Ids{1});
-    CHECK(kept([](auto& o) { o.top_p = 0.95f; o.min_p = 0.6f; o.temperature = 100; }) == Ids{1, 2});
+    CHECK(kept([](auto& o) {
+              o.top_k = 3;
+              o.top_p = 0.5f;
+          }) == Ids{1, 2});  // of 0.9
+    CHECK(kept([](auto& o) {
+              o.top_k = 3;
+              o.top_p = 0.4f;
+          }) == Ids{1});
+    CHECK(kept([](auto& o) {
+              o.top_p = 0.95f;
+              o.min_p = 0.6f;
+              o.temperature = 100;
+          }) == Ids{1, 2});
 }
 
 TEST_CASE("in a large vocabulary the nucleus is the one a full sort gives") {
@@ -169,7 +179,8 @@ TEST_CASE("in a large vocabulary the nucleus is the one a full sort gives") {
     for (float& x : logits) x = noise(random);
     std::vector<Candidate> sorted;
     for (size_t i = 0; i < logits.size(); ++i) sorted.push_back({logits[i], static_cast<int32_t>(i)});
-    std::sort(sorted.begin(), sorted.end(), [](auto a, auto b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; });
+    std::sort(sorted.begin(), sorted.end(),
+              [](auto a, auto b) { return a.logit != b.logit ? a.logit > b.logit : a.id < b.id; });
     double all = 0, sum = 0;
     for (const auto& c : sorted) all += std::exp(double{c.logit});
     std::map<int32_t, size_t> rank;
@@ -196,7 +207,8 @@ TEST_CASE("every seed gives its own tokens, the same ones each time") {
     for (const uint64_t seed : {uint64_t{0}, uint64_t{1}, uint64_t{0xFFFFFFFF}, ~uint64_t{0}}) {
         SamplerOptions options = warm();
         options.seed = seed;
-        for (uint64_t position = 0; position < 8; ++position) of_seed[seed].push_back(token(options, logits, {}, position));
+        for (uint64_t position = 0; position < 8; ++position)
+            of_seed[seed].push_back(token(options, logits, {}, position));
     }
     for (const auto& [a, ids_a] : of_seed)
         for (const auto& [b, ids_b] : of_seed) CHECK((ids_a == ids_b) == (a == b));
@@ -228,7 +240,8 @@ TEST_CASE("options out of range are refused by name and value") {
     check_refused(with([](auto& o) { o.top_p = 1.1f; }), "top_p is 1.1");
     check_refused(with([](auto& o) { o.min_p = 1.5f; }), "min_p");
     check_refused(with([](auto& o) { o.repetition_penalty = 0; }), "repetition_penalty");
-    check_refused(with([](auto& o) { o.logit_bias = {{1, 0.0f}, {10, 1.0f}}; }), "logit_bias[1] is for token 10");
+    check_refused(with([](auto& o) { o.logit_bias = {{1, 0.0f}, {10, 1.0f}}; }),
+                  "logit_bias[1] is for token 10");
     check_refused(with([](auto& o) { o.logit_bias = {{-1, 1.0f}}; }), "logit_bias[0]");
     check_refused(with([](auto& o) { o.logit_bias = {{1, kInf}}; }), "inf");
     check_refused(with([](auto& o) { o.logit_bias = {{1, kNan}}; }), "nan");

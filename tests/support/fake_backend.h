@@ -1,5 +1,6 @@
-// A backend without arithmetic: the next token is a function of the tokens before it, read back from the pages they were
-// written to, so that a wrong block table, a page given twice or a page freed too early shows as an error of the step.
+// A backend without arithmetic: the next token is a function of the tokens before it, read back from the
+// pages they were written to, so that a wrong block table, a page given twice or a page freed too early shows
+// as an error of the step.
 #pragma once
 
 #include <functional>
@@ -19,10 +20,11 @@ namespace takt::test {
 // Which token follows, by default: a hash of all before it, among ids [first_id, first_id + n_ids).
 struct FakeScript {
     std::function<int32_t(std::span<const int32_t> tokens)> next;
-    std::function<Status(const StepBatch&)> before_run;             // may fail the step, wait, count; nothing by default
-    std::function<float(uint64_t sequence, uint32_t position)> poison;   // what every logit of the row becomes; NaN leaves it
+    std::function<Status(const StepBatch&)> before_run;  // may fail the step, wait, count; nothing by default
+    std::function<float(uint64_t sequence, uint32_t position)>
+        poison;  // what every logit of the row becomes; NaN leaves it
     int32_t first_id = 32, n_ids = 26;
-    uint64_t step_ns = 0, row_ns = 0;                                // what a step takes on `clock`
+    uint64_t step_ns = 0, row_ns = 0;  // what a step takes on `clock`
     ManualClock* clock = nullptr;
 };
 
@@ -33,9 +35,11 @@ public:
 
 class FakeExecutable final : public Executable {
 public:
-    FakeExecutable(std::shared_ptr<const Program> program, const CompileOptions& options, const FakeScript& script)
+    FakeExecutable(std::shared_ptr<const Program> program, const CompileOptions& options,
+                   const FakeScript& script)
         : program_(std::move(program)), options_(options), script_(script) {
-        for (const uint32_t n_pages : options.n_pages) slots_.emplace_back(size_t{n_pages} * options.page_tokens);
+        for (const uint32_t n_pages : options.n_pages)
+            slots_.emplace_back(size_t{n_pages} * options.page_tokens);
         history_.reserve(options.max_context_tokens);
         rows_.reserve(options.max_output_rows);
         argmax_.reserve(options.max_output_rows);
@@ -47,7 +51,8 @@ public:
         if (script_.before_run) TAKT_RETURN_IF_ERROR(script_.before_run(batch));
         rows_.clear();
         argmax_.clear();
-        for (const BatchSequence& sequence : batch.sequences) TAKT_RETURN_IF_ERROR(run_sequence(batch, sequence));
+        for (const BatchSequence& sequence : batch.sequences)
+            TAKT_RETURN_IF_ERROR(run_sequence(batch, sequence));
         StepOutput output;
         output.rows = rows_;
         output.logits = std::span<const float>(logits_).first(rows_.size() * program_->vocab_size);
@@ -75,14 +80,16 @@ private:
     Status run_sequence(const StepBatch& batch, const BatchSequence& sequence) {
         for (uint32_t i = 0; i < sequence.n_rows; ++i) {
             const uint32_t row = sequence.first_row + i, position = sequence.first_position + i;
-            for (uint32_t g = 0; g < slots_.size(); ++g) slot(g, sequence, position) = {sequence.sequence, position, batch.tokens[row]};
+            for (uint32_t g = 0; g < slots_.size(); ++g)
+                slot(g, sequence, position) = {sequence.sequence, position, batch.tokens[row]};
             TAKT_RETURN_IF_ERROR(read_back(sequence, position));
             if (batch.wanted[row] != OutputWanted::none) give_row(sequence.sequence, row, position);
         }
         return {};
     }
 
-    // Every position a row may see must still hold what was written for it. Leaves the tokens of a full group in history_.
+    // Every position a row may see must still hold what was written for it. Leaves the tokens of a full group
+    // in history_.
     Status read_back(const BatchSequence& sequence, uint32_t position) {
         for (uint32_t g = 0; g < slots_.size(); ++g) {
             const uint32_t window = program_->groups[g].window;
@@ -90,8 +97,9 @@ private:
             for (uint32_t p = first_visible_position(position, window); p <= position; ++p) {
                 const Slot& found = slot(g, sequence, p);
                 if (found.sequence != sequence.sequence || found.position != p) {
-                    return Status(StatusCode::internal, fmt::format("Group {}: position {} of sequence {} holds position {} of {}.", g, p,
-                                                                    sequence.sequence, found.position, found.sequence));
+                    return Status(StatusCode::internal,
+                                  fmt::format("Group {}: position {} of sequence {} holds position {} of {}.",
+                                              g, p, sequence.sequence, found.position, found.sequence));
                 }
                 if (window == 0) history_.push_back(found.token);
             }
@@ -109,9 +117,11 @@ private:
     // The next token stands out by a few logits, the others slope by id: a draw is not always the highest.
     void give_row(uint64_t sequence, uint32_t row, uint32_t position) {
         const size_t vocab_size = program_->vocab_size;
-        const std::span<float> logits = std::span<float>(logits_).subspan(rows_.size() * vocab_size, vocab_size);
+        const std::span<float> logits =
+            std::span<float>(logits_).subspan(rows_.size() * vocab_size, vocab_size);
         const int32_t next = next_token();
-        for (size_t id = 0; id < vocab_size; ++id) logits[id] = -static_cast<float>((id + position) % 29) * 0.1f;
+        for (size_t id = 0; id < vocab_size; ++id)
+            logits[id] = -static_cast<float>((id + position) % 29) * 0.1f;
         logits[static_cast<size_t>(next)] = 4;
         bool finite = true;
         if (script_.poison) {
@@ -126,7 +136,7 @@ private:
     std::shared_ptr<const Program> program_;
     CompileOptions options_;
     const FakeScript& script_;
-    std::vector<std::vector<Slot>> slots_;   // per group
+    std::vector<std::vector<Slot>> slots_;  // per group
     std::vector<int32_t> history_;
     std::vector<uint32_t> rows_;
     std::vector<int32_t> argmax_;
@@ -140,9 +150,11 @@ public:
     std::string_view name() const override { return "fake"; }
     const DeviceInfo& device_info() const override { return info_; }
     Status supports(const Program&) const override { return {}; }
-    Result<std::shared_ptr<const PackedWeights>> load_weights(const Program&, const WeightSource&, WeightStore&,
+    Result<std::shared_ptr<const PackedWeights>> load_weights(const Program&, const WeightSource&,
+                                                              WeightStore&,
                                                               const LoadProgress& progress) override {
-        if (progress && !progress(1000, 1000)) return Status(StatusCode::cancelled, "The load was cancelled.");
+        if (progress && !progress(1000, 1000))
+            return Status(StatusCode::cancelled, "The load was cancelled.");
         return std::shared_ptr<const PackedWeights>(std::make_shared<FakeWeights>());
     }
     Result<MemoryPlan> plan(const Program&, const CompileOptions& options) const override {
@@ -150,10 +162,12 @@ public:
         for (const uint32_t n_pages : options.n_pages) plan.state_bytes += n_pages;
         return plan;
     }
-    Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program, std::shared_ptr<const PackedWeights>,
+    Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
+                                                std::shared_ptr<const PackedWeights>,
                                                 const CompileOptions& options) override {
         TAKT_RETURN_IF_ERROR(check_compile_options(*program, options));
-        return std::unique_ptr<Executable>(std::make_unique<FakeExecutable>(std::move(program), options, script_));
+        return std::unique_ptr<Executable>(
+            std::make_unique<FakeExecutable>(std::move(program), options, script_));
     }
 
 private:

@@ -18,7 +18,9 @@ nlohmann::json metric_vectors() {
     return nlohmann::json::parse(file);
 }
 
-uint64_t to_ns(double seconds) { return static_cast<uint64_t>(std::llround(seconds * 1e9)); }
+uint64_t to_ns(double seconds) {
+    return static_cast<uint64_t>(std::llround(seconds * 1e9));
+}
 
 void check_identity(const TimingSummary& summary) {
     CHECK(summary.queue_ns + summary.prefill_ns + summary.decode_ns + summary.finish_ns == summary.e2e_ns);
@@ -37,7 +39,8 @@ Distribution in_ns(std::vector<double> seconds) {
 void check_distribution(const Distribution& found, const Distribution& wanted) {
     CHECK(found.count == wanted.count);
     if (wanted.count == 0) {
-        CHECK((std::isnan(found.p50) && std::isnan(found.p95) && std::isnan(found.p99) && std::isnan(found.max)));
+        CHECK((std::isnan(found.p50) && std::isnan(found.p95) && std::isnan(found.p99) &&
+               std::isnan(found.max)));
         return;
     }
     CHECK(found.p50 == Approx(wanted.p50));
@@ -62,7 +65,8 @@ TEST_CASE("the timelines of metric_vectors.json have the values given there") {
     for (const auto& row : metric_vectors().at("timelines").at("rows")) {
         INFO(row.at("id"));
         const auto& wanted = row.at("expect");
-        Timeline timeline = timeline_of(to_ns(row.at("arrival")), to_ns(row.at("arrival")), {}, to_ns(wanted.at("e2e")));
+        Timeline timeline =
+            timeline_of(to_ns(row.at("arrival")), to_ns(row.at("arrival")), {}, to_ns(wanted.at("e2e")));
         for (const auto& step : row.at("steps")) {
             const uint64_t ns = to_ns(step[0]);
             timeline.steps.push_back({ns, ns, 0, step[1].get<uint32_t>()});
@@ -74,7 +78,8 @@ TEST_CASE("the timelines of metric_vectors.json have the values given there") {
         REQUIRE(summary.ttft_ns.has_value() == !wanted.at("ttft").is_null());
         if (summary.ttft_ns) CHECK(*summary.ttft_ns == to_ns(wanted.at("ttft")));
         check_optional(summary.tpot_ns, wanted.at("tpot"));
-        if (wanted.contains("tpot_n_minus_1")) check_optional(summary.tpot_n1_ns, wanted.at("tpot_n_minus_1"));
+        if (wanted.contains("tpot_n_minus_1"))
+            check_optional(summary.tpot_n1_ns, wanted.at("tpot_n_minus_1"));
         check_distribution(summary.itl_ns, in_ns(wanted.at("itl")));
         check_distribution(summary.step_gap_ns, in_ns(wanted.at("step_gap")));
     }
@@ -84,7 +89,8 @@ TEST_CASE("percentiles are nearest rank") {
     const auto vectors = metric_vectors().at("percentiles");
     const auto samples = vectors.at("samples").get<std::vector<double>>();
     const auto& wanted = vectors.at("rules").at("nearest_rank (takt exact mode, HdrHistogram)");
-    for (const auto& [name, p] : {std::pair("p50", 0.5), {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}}) {
+    for (const auto& [name, p] :
+         {std::pair("p50", 0.5), {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}}) {
         INFO(name);
         CHECK(nearest_rank(samples, p) == wanted.at(name).get<double>());
     }
