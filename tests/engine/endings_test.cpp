@@ -235,10 +235,11 @@ TEST_CASE("destroying a request cancels it, waits for the last callback and rele
     Fixture fixture;
     Engine& engine = fixture.start();
     std::atomic<int> n_released = 0, n_finished = 0;
+    std::atomic<bool> told_too_late = false;
     const auto options_of = [&] {
         RequestOptions options = long_request();
         options.on_event = [&](const Event& event) {
-            CHECK(n_released == 0);
+            if (n_released > 0) told_too_late = true;
             if (event.type == EventType::finished) ++n_finished;
             return true;
         };
@@ -259,6 +260,7 @@ TEST_CASE("destroying a request cancels it, waits for the last callback and rele
         CHECK(n_released == 0);
     }
     CHECK(n_released == 1);
+    CHECK_FALSE(told_too_late);
 }
 
 TEST_CASE("a request destroyed inside its own callback, or another's, is released after its last callback") {
@@ -319,7 +321,9 @@ TEST_CASE("inside a callback times, cancels and submits are allowed, and nothing
     };
     CHECK_FALSE(engine.inside_callback());
     auto request = blocking ? engine.generate(std::move(options)) : engine.submit(std::move(options));
-    REQUIRE((*request)->wait(UINT64_MAX).ok());
+    // Outside of any assertion: Catch takes one thread at a time, and now it is the callback's.
+    const Status waited = (*request)->wait(UINT64_MAX);
+    CHECK(waited.ok());
     CHECK(checked);
     CHECK_FALSE(engine.inside_callback());
     REQUIRE(submitted->wait(UINT64_MAX).ok());

@@ -70,7 +70,7 @@ private:
     std::shared_ptr<const Model> model_;
 };
 
-// What a callback was told.
+// What a callback was told. Runs on the worker's thread, where Catch must not be called.
 struct Heard {
     std::vector<int32_t> ids;
     std::string text;
@@ -79,12 +79,13 @@ struct Heard {
     StatusCode status = StatusCode::ok;
     std::string message;
     std::vector<Event> events;  // views in them are gone
+    bool in_order = true;
 
     bool hear(const Event& event) {
         events.push_back(event);
         text += event.text;
         if (event.type == EventType::token) {
-            CHECK(event.token_index == ids.size());
+            in_order = in_order && event.token_index == ids.size() && n_finished == 0;
             ids.push_back(event.token_id);
         } else {
             ++n_finished;
@@ -112,6 +113,7 @@ inline Heard run(Engine& engine, RequestOptions options) {
     INFO(request.status().message());
     REQUIRE(request.ok());
     CHECK(heard.n_finished == 1);
+    CHECK(heard.in_order);
     CHECK((*request)->finish_reason() == heard.reason);
     return heard;
 }

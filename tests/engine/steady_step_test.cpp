@@ -18,22 +18,23 @@ void* allocate(size_t size) {
 
 }  // namespace
 
-void* operator new(size_t size) {
+// Not inlined, or the compiler takes malloc and free for a mismatch.
+[[gnu::noinline]] void* operator new(size_t size) {
     return allocate(size);
 }
-void* operator new[](size_t size) {
+[[gnu::noinline]] void* operator new[](size_t size) {
     return allocate(size);
 }
-void operator delete(void* memory) noexcept {
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
     std::free(memory);
 }
-void operator delete[](void* memory) noexcept {
+[[gnu::noinline]] void operator delete[](void* memory) noexcept {
     std::free(memory);
 }
-void operator delete(void* memory, size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
     std::free(memory);
 }
-void operator delete[](void* memory, size_t) noexcept {
+[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept {
     std::free(memory);
 }
 
