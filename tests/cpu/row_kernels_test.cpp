@@ -1,0 +1,330 @@
+// Row and attention kernels of every instruction set against plain math in double, and against each other bit by bit.
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <random>
+#include <vector>
+
+#include "cpu/cpu_features.h"
+#include "cpu/kernels/kernel_choice.h"
+#include "cpu/kernels/row_kernel_check.h"
+#include "tensor/dequantize.h"
+
+using namespace takt;
+using namespace takt::cpu;
+
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr size_t kWidths[] = {1, 2, 15, 16, 17, 31, 64, 75, 96, 576, 1000};
+
+std::vector<float> random_floats(size_t n, float size, uint32_t seed) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> value(-size, size);
+    std::vector<float> list(n);
+    for (float& x : list) x = value(random);
+    return list;
+}
+
+std::vector<RowKernels> all_levels() {
+    std::vector<RowKernels> levels;
+    for (const IsaLevel level : available_isa_levels()) levels.push_back(make_kernel_table(level).rows);
+    return levels;
+}
+
+bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
+    return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+}
+
+using RunKernel = std::function<void(const RowKernels&, float* out)>;
+using Expected = std::function<double(size_t)>;
+
+// Close to `expected` on every level, the same bits on all, and nothing written past the row.
+void check_row(size_t n, double tolerance, const RunKernel& run, const Expected& expected) {
+    std::vector<float> first;
+    for (const RowKernels& rows : all_levels()) {
+        std::vector<float> out(n + 16, 123.0f);
+        run(rows, out.data());
+        for (size_t i = 0; i < n; ++i) {
+            const double want = expected(i);
+            if (!(std::abs(out[i] - want) <= tolerance * (std::abs(want) + 1))) FAIL_CHECK("value " << i << " of " << n << " is " << out[i] << ", must be " << want);
+        }
+        CHECK(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(n), out.end(), [](float x) { return x == 123.0f; }));
+        if (first.empty()) first = out;
+        CHECK(same_bits(out, first));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("row kernels of every instruction set pass their self-test, and a wrong one doesn't") {
+    for (const IsaLevel level : available_isa_levels()) CHECK(takt::cpu::self_test(make_kernel_table(level).rows).ok());
+    KernelTable table = make_kernel_table(available_isa_levels().front());
+    table.rows.silu_gate = table.rows.gelu_tanh_gate;
+    const Status status = self_test(table.rows);
+    REQUIRE_FALSE(status.ok());
+    CHECK(status.message().find("silu_gate") != std::string::npos);
+    if (available_isa_levels().size() < 2) return;
+    std::vector<std::string> replaced;
+    replace_failing_row_kernels(available_isa_levels().front(), table, replaced);
+    CHECK(replaced.size() == 1);
+    CHECK(self_test(table.rows).ok());
+}
+
+TEST_CASE("rms_norm divides by the root of the mean square") {
+    for (const size_t n : kWidths) {
+        const std::vector<float> in = random_floats(n, 3, 1), weight = random_floats(n, 2, 2);
+        double sum = 0;
+        for (const float x : in) sum += static_cast<double>(x) * x;
+        const double rms = std::sqrt(sum / static_cast<double>(n) + 1e-5);
+        check_row(n, 5e-7, [&](const RowKernels& rows, float* out) { rows.rms_norm(in.data(), weight.data(), out, n, 1e-5f); },
+                  [&](size_t i) { return in[i] / rms * weight[i]; });
+    }
+}
+
+TEST_CASE("gated activations hold over the whole range, far into the flat parts") {
+    for (const float size : {0.01f, 1.0f, 12.0f, 200.0f}) {
+        for (const size_t n : kWidths) {
+            const std::vector<float> gate = random_floats(n, size, 3), up = random_floats(n, 2, 4);
+            check_row(n, 1e-6, [&](const RowKernels& rows, float* out) { rows.silu_gate(gate.data(), up.data(), out, n); },
+                      [&](size_t i) { return gate[i] / (1 + std::exp(-static_cast<double>(gate[i]))) * up[i]; });
+            check_row(n, 1e-6, [&](const RowKernels& rows, float* out) { rows.gelu_tanh_gate(gate.data(), up.data(), out, n); },
+                      [&](size_t i) {
+                          const double x = gate[i], u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+                          return 0.5 * x * (1 + std::tanh(u)) * up[i];
+                      });
+        }
+    }
+}
+
+TEST_CASE("add, scale and soft_cap of a row") {
+    for (const size_t n : kWidths) {
+        const std::vector<float> a = random_floats(n, 40, 5), b = random_floats(n, 9, 6);
+        check_row(n, 0, [&](const RowKernels& rows, float* out) { rows.add(a.data(), b.data(), out, n); }, [&](size_t i) { return a[i] + b[i]; });
+        check_row(n, 0, [&](const RowKernels& rows, float* out) { rows.scale(a.data(), 0.3f, out, n); }, [&](size_t i) { return a[i] * 0.3f; });
+        check_row(n, 5e-7, [&](const RowKernels& rows, float* out) { rows.soft_cap(a.data(), 30.0f, out, n); },
+                  [&](size_t i) { return 30 * std::tanh(static_cast<double>(a[i]) / 30); });
+    }
+}
+
+TEST_CASE("a NaN or an infinity goes through every row kernel and never becomes a number by itself") {
+    for (const RowKernels& rows : all_levels()) {
+        for (const float bad : {kNan, kInfinity}) {
+            std::vector<float> in = random_floats(40, 1, 7), ones(40, 1.0f), out(40);
+            in[21] = bad;
+            rows.rms_norm(in.data(), ones.data(), out.data(), 40, 1e-5f);
+            CHECK_FALSE(std::isfinite(out[21]));
+            rows.silu_gate(in.data(), ones.data(), out.data(), 40);
+            CHECK_FALSE(std::isfinite(out[21]));
+            rows.gelu_tanh_gate(in.data(), ones.data(), out.data(), 40);
+            CHECK_FALSE(std::isfinite(out[21]));
+            CHECK(std::isfinite(out[20]));
+        }
+        float in[2] = {kNan, 1}, out[2];
+        rows.soft_cap(in, 2, out, 2);
+        CHECK(std::isnan(out[0]));
+    }
+}
+
+TEST_CASE("rope rotates pairs and halves, in place too, and leaves the rest of a head alone") {
+    constexpr uint32_t kHeadDim = 40, kHeads = 3;
+    for (const uint32_t rotated : {2u, 24u, 32u, 40u}) {
+        for (const bool interleaved : {true, false}) {
+            const std::vector<float> in = random_floats(kHeads * kHeadDim, 3, 8);
+            std::vector<float> cosines(rotated), sines(rotated), angles(rotated / 2);
+            for (uint32_t i = 0; i < rotated / 2; ++i) {
+                angles[i] = 0.3f + static_cast<float>(i);
+                const uint32_t a = interleaved ? 2 * i : i, b = interleaved ? 2 * i + 1 : i + rotated / 2;
+                cosines[a] = cosines[b] = std::cos(angles[i]);
+                sines[b] = std::sin(angles[i]);
+                sines[a] = -sines[b];
+            }
+            const auto run = [&](const RowKernels& rows, float* out) {
+                rows.rope({in.data(), out, cosines.data(), sines.data(), kHeads, kHeadDim, rotated, interleaved});
+                std::vector<float> same = in;
+                rows.rope({same.data(), same.data(), cosines.data(), sines.data(), kHeads, kHeadDim, rotated, interleaved});
+                CHECK(std::equal(same.begin(), same.end(), out));
+            };
+            check_row(in.size(), 1e-6, run, [&](size_t i) -> double {
+                const size_t head = i / kHeadDim * kHeadDim, d = i % kHeadDim, half = rotated / 2;
+                if (d >= rotated) return in[i];
+                const size_t pair = interleaved ? d / 2 : d % half;
+                const size_t a = head + (interleaved ? 2 * pair : pair), b = head + (interleaved ? 2 * pair + 1 : pair + half);
+                const double c = std::cos(angles[pair]), s = std::sin(angles[pair]);
+                return i == a ? in[a] * c - in[b] * s : in[a] * s + in[b] * c;
+            });
+        }
+    }
+}
+
+TEST_CASE("to_half rounds like the scalar conversion") {
+    std::vector<float> in = random_floats(77, 100, 9);
+    in[3] = 1e-7f;
+    in[5] = 70000.0f;
+    in[76] = kNan;
+    for (const RowKernels& rows : all_levels()) {
+        std::vector<uint16_t> out(80, 0xabcd);
+        rows.to_half(in.data(), out.data(), in.size());
+        for (size_t i = 0; i + 1 < in.size(); ++i) CHECK(out[i] == f32_to_f16(in[i]));
+        CHECK(std::isnan(f16_to_f32(out[76])));
+        CHECK(out[77] == 0xabcd);
+    }
+}
+
+TEST_CASE("argmax finds the lowest of equals and sees every value that isn't finite") {
+    for (const RowKernels& rows : all_levels()) {
+        for (const size_t n : {1u, 7u, 16u, 40u, 100u}) {
+            for (size_t at = 0; at < n; ++at) {
+                std::vector<float> x = random_floats(n, 5, 10);
+                x[at] = 9;
+                x[n - 1] = 9;
+                const ArgmaxResult found = rows.argmax(x.data(), n);
+                CHECK(found.index == at);
+                CHECK(found.highest == 9);
+                CHECK(found.finite);
+                for (const float bad : {kNan, kInfinity, -kInfinity}) {
+                    x[at] = bad;
+                    CHECK_FALSE(rows.argmax(x.data(), n).finite);
+                }
+            }
+        }
+    }
+}
+
+namespace {
+
+// Keys and values of one head over several tiles, with everything a kernel call needs.
+struct AttentionCase {
+    uint32_t key_dim, value_dim, n_positions, n_queries;
+    float scale, soft_cap;
+    std::vector<float> queries;
+    std::vector<uint16_t> keys, values;   // [key_dim][positions of whole tiles], [positions][padded value_dim]
+    size_t padded_positions, padded_dim;
+
+    AttentionCase(uint32_t key, uint32_t value, uint32_t positions, uint32_t query, float cap)
+        : key_dim(key), value_dim(value), n_positions(positions), n_queries(query), scale(0.3f), soft_cap(cap),
+          queries(random_floats(size_t{query} * key, 2, 11)),
+          padded_positions((positions + kTilePositions - 1) / kTilePositions * kTilePositions),
+          padded_dim((value + 15) / 16 * 16) {
+        for (const float x : random_floats(key * padded_positions, 1, 12)) keys.push_back(f32_to_f16(x));
+        for (const float x : random_floats(padded_positions * padded_dim, 1, 13)) values.push_back(f32_to_f16(x));
+        // What lies past the last position belongs to nobody and must not be read as a number.
+        for (size_t p = positions; p < padded_positions; ++p) {
+            for (size_t d = 0; d < key; ++d) keys[d * padded_positions + p] = f32_to_f16(kNan);
+            for (size_t d = 0; d < padded_dim; ++d) values[p * padded_dim + d] = f32_to_f16(kNan);
+        }
+    }
+
+    // Queries [first, first + n) over positions [from, n_positions).
+    std::vector<float> run(const RowKernels& rows, uint32_t first, uint32_t n, uint32_t from) const {
+        const size_t stride = kStateValues + padded_dim;
+        std::vector<float> states(n * stride), scores(n * (kTilePositions + kRowLanes)), out(size_t{n} * value_dim);
+        std::vector<const float*> starts;
+        for (uint32_t q = 0; q < n; ++q) {
+            starts.push_back(queries.data() + size_t{first + q} * key_dim);
+            states[q * stride + kStateHighest] = -kInfinity;
+        }
+        AttentionTile tile;
+        tile.value_stride = padded_dim;
+        tile.key_dim = key_dim;
+        tile.value_dim = value_dim;
+        tile.scale = scale;
+        tile.soft_cap = soft_cap;
+        tile.queries = starts.data();
+        tile.n_queries = n;
+        tile.states = states.data();
+        tile.state_stride = stride;
+        tile.scores = scores.data();
+        for (uint32_t base = from / kTilePositions * kTilePositions; base < n_positions; base += kTilePositions) {
+            for (uint32_t b = 0; b < kTileBlocks; ++b) {
+                tile.keys[b] = keys.data() + base + b * kRowLanes;
+                tile.key_stride[b] = padded_positions;
+                tile.values[b] = values.data() + size_t{base + b * kRowLanes} * padded_dim;
+            }
+            tile.first = std::max(from, base) - base;
+            tile.end = std::min(n_positions, base + kTilePositions) - base;
+            rows.attend(tile);
+        }
+        for (uint32_t q = 0; q < n; ++q) rows.finish_state(states.data() + q * stride, out.data() + size_t{q} * value_dim, value_dim);
+        return out;
+    }
+
+    double expected(uint32_t query, uint32_t dim, uint32_t from) const {
+        double sum = 0, weighted = 0;
+        for (uint32_t p = from; p < n_positions; ++p) {
+            double score = 0;
+            for (uint32_t d = 0; d < key_dim; ++d) {
+                score += static_cast<double>(queries[size_t{query} * key_dim + d]) * f16_to_f32(keys[d * padded_positions + p]);
+            }
+            score *= scale;
+            if (soft_cap > 0) score = soft_cap * std::tanh(score / soft_cap);
+            const double weight = std::exp(score);
+            sum += weight;
+            weighted += weight * f16_to_f32(values[p * padded_dim + dim]);
+        }
+        return weighted / sum;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("attention is softmax's weighted sum, for any dimensions, parts of tiles and soft caps") {
+    struct Shape {
+        uint32_t key_dim, value_dim, n_positions, n_queries, from;
+        float soft_cap;
+    };
+    for (const Shape& s : {Shape{64, 64, 200, 3, 0, 0}, Shape{20, 24, 1, 1, 0, 0}, Shape{16, 80, 130, 13, 70, 0}, Shape{128, 128, 64, 6, 0, 0},
+                           Shape{8, 256, 97, 48, 96, 0}, Shape{64, 64, 150, 7, 3, 2.5f}}) {
+        const AttentionCase test(s.key_dim, s.value_dim, s.n_positions, s.n_queries, s.soft_cap);
+        check_row(size_t{s.n_queries} * s.value_dim, 2e-6,
+                  [&](const RowKernels& rows, float* out) { std::ranges::copy(test.run(rows, 0, s.n_queries, s.from), out); },
+                  [&](size_t i) { return test.expected(static_cast<uint32_t>(i / s.value_dim), static_cast<uint32_t>(i % s.value_dim), s.from); });
+        // A query alone gets the bits it gets among others.
+        for (const RowKernels& rows : all_levels()) {
+            const std::vector<float> all = test.run(rows, 0, s.n_queries, s.from);
+            for (uint32_t q = 0; q < s.n_queries; ++q) {
+                const std::vector<float> alone = test.run(rows, q, 1, s.from);
+                CHECK(std::memcmp(alone.data(), all.data() + size_t{q} * s.value_dim, alone.size() * sizeof(float)) == 0);
+            }
+        }
+    }
+}
+
+TEST_CASE("states of two halves merge to the state of the whole") {
+    const AttentionCase test(32, 48, 256, 1, 0);
+    for (const RowKernels& rows : all_levels()) {
+        const size_t stride = kStateValues + test.padded_dim;
+        const std::vector<float> whole = test.run(rows, 0, 1, 0);
+        std::vector<float> states(2 * stride), scores(kTilePositions + kRowLanes), out(test.value_dim);
+        const float* query = test.queries.data();
+        for (const uint32_t half : {0u, 1u}) {
+            states[half * stride + kStateHighest] = -kInfinity;
+            for (uint32_t base = half * 128; base < half * 128 + 128; base += kTilePositions) {
+                AttentionTile tile;
+                for (uint32_t b = 0; b < kTileBlocks; ++b) {
+                    tile.keys[b] = test.keys.data() + base + b * kRowLanes;
+                    tile.key_stride[b] = test.padded_positions;
+                    tile.values[b] = test.values.data() + size_t{base + b * kRowLanes} * test.padded_dim;
+                }
+                tile.value_stride = test.padded_dim;
+                tile.end = kTilePositions;
+                tile.key_dim = test.key_dim;
+                tile.value_dim = test.value_dim;
+                tile.scale = test.scale;
+                tile.queries = &query;
+                tile.n_queries = 1;
+                tile.states = states.data() + half * stride;
+                tile.state_stride = stride;
+                tile.scores = scores.data();
+                rows.attend(tile);
+            }
+        }
+        rows.merge_states(states.data(), states.data() + stride, test.value_dim);
+        rows.finish_state(states.data(), out.data(), test.value_dim);
+        for (size_t d = 0; d < out.size(); ++d) CHECK(out[d] == Approx(whole[d]).margin(1e-6));
+    }
+}
