@@ -8,6 +8,12 @@
 #include "failure.h"
 
 namespace cli {
+namespace {
+
+// The command line's own reader takes "-1" for the largest unsigned number.
+std::string refuse_sign(const std::string& text) { return !text.empty() && text.front() == '-' ? text + " is negative" : std::string(); }
+
+}  // namespace
 
 void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model) {
     CLI::Option* model = app.add_option("-m,--model", options.model, "GGUF file");
@@ -24,7 +30,7 @@ void add_generation(CLI::App& app, GenerationOptions& options) {
     app.add_option("-n", options.max_tokens, "Tokens to generate at most")->capture_default_str();
     app.add_option("--ctx", options.context_tokens, "Positions of prompt and answer together; default: the smaller of 4096 and the model's");
     app.add_option("--temp", options.temperature, "Temperature; 0 takes the likeliest token")->capture_default_str();
-    app.add_option("--seed", options.seed, "Seed of the draws")->capture_default_str();
+    app.add_option("--seed", options.seed, "Seed of the draws")->check(refuse_sign)->capture_default_str();
     app.add_option("--top-k", options.top_k, "Draw from the k likeliest tokens; 0: off")->capture_default_str();
     app.add_option("--top-p", options.top_p, "Draw from the likeliest tokens that make up this probability; 1: off")->capture_default_str();
     app.add_option("--min-p", options.min_p, "Leave out tokens below this part of the likeliest; 0: off")->capture_default_str();

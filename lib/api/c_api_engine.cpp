@@ -65,6 +65,7 @@ uint32_t takt_engine_context_tokens(const takt_engine* engine) {
 takt_status takt_engine_generate(takt_engine* engine, const takt_request_options* options, takt_timing* out_timing) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(engine);
+        const uint64_t submitted_ns = engine->runtime->clock().now_ns();
         if (out_timing != nullptr) TAKT_RETURN_IF_ERROR(check_output(out_timing, "out_timing"));
         const std::shared_ptr<EngineCalls> calls = engine->calls;
         const EngineCalls::Blocking blocking(*calls);
@@ -72,6 +73,7 @@ takt_status takt_engine_generate(takt_engine* engine, const takt_request_options
         TAKT_RETURN_IF_ERROR(refuse_inside_callback(*inner, "takt_engine_generate"));
         Result<RequestOptions> own = read_request_options(options, *engine->model);
         if (!own.ok()) return own.status();
+        own->submitted_ns = submitted_ns;
         stop_when_closing(*own, calls);
         const Result<std::unique_ptr<Request>> request = inner->generate(std::move(*own));
         if (!request.ok()) return request.status();
@@ -85,9 +87,11 @@ takt_status takt_engine_submit(takt_engine* engine, const takt_request_options* 
         TAKT_RETURN_IF_NULL(out_request);
         *out_request = nullptr;
         TAKT_RETURN_IF_NULL(engine);
+        const uint64_t submitted_ns = engine->runtime->clock().now_ns();   // tokenizing counts
         const std::shared_ptr<EngineCalls> calls = engine->calls;
         Result<RequestOptions> own = read_request_options(options, *engine->model);
         if (!own.ok()) return own.status();
+        own->submitted_ns = submitted_ns;
         // The handle is there before the first callback can look for it.
         auto handle = std::make_unique<takt_request>();
         const std::shared_ptr<RequestEnd> end = std::make_shared<RequestEnd>(engine->runtime);

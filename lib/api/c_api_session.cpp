@@ -60,11 +60,13 @@ takt_status takt_session_send(takt_session* session, const char* text, size_t te
                               takt_timing* out_timing) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(session);
+        const uint64_t submitted_ns = session->end->runtime->clock().now_ns();
         TAKT_RETURN_IF_NULL(text);
         TAKT_RETURN_IF_ERROR(check_text(text, text_bytes, "text"));
         if (out_timing != nullptr) TAKT_RETURN_IF_ERROR(check_output(out_timing, "out_timing"));
         Result<RequestOptions> own = read_request_options(options);
         if (!own.ok()) return own.status();
+        own->submitted_ns = submitted_ns;
         const std::shared_ptr<SessionEnd> end = session->end;
         const Turn turn(*end);
         TAKT_RETURN_IF_ERROR(turn.status());

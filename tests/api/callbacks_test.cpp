@@ -166,7 +166,7 @@ TEST_CASE("Another thread cancels a running request") {
     CHECK(listener.finished == 1);
 }
 
-TEST_CASE("Inside a callback the clock, cancel, timing and submit work; what waits is refused") {
+TEST_CASE("Inside a callback the clock, cancel, timing and submit work, and what waits is refused") {
     Stack stack;
     Listener child;
     takt_request_options child_ask = golden_request(3);
@@ -214,17 +214,20 @@ TEST_CASE("Inside a callback the clock, cancel, timing and submit work; what wai
 TEST_CASE("A request destroyed inside its own callback ends after it and is released once") {
     Stack stack;
     takt_request* request = nullptr;
+    std::atomic<bool> destroyed = false;
     Listener listener;
     listener.on_token = [&](const takt_event& event) {
         if (event.token_index == 1) {
             takt_request_destroy(request);
             CHECK(listener.released == 0);
+            destroyed = true;
         }
         return TAKT_CONTINUE;
     };
     takt_request_options ask = golden_request(8);
     listener.attach(ask);
     REQUIRE(takt_engine_submit(stack.engine, &ask, &request) == TAKT_OK);
+    while (!destroyed) std::this_thread::yield();
     REQUIRE(takt_engine_destroy(stack.engine) == TAKT_OK);   // waits for the last callback
     stack.engine = nullptr;
     CHECK(listener.finished == 1);

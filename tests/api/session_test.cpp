@@ -75,7 +75,7 @@ TEST_CASE("A session is busy while it answers, also for its own callback") {
     CHECK(say(session.session, "hi", ask).generated_tokens == 3);
 }
 
-TEST_CASE("Another thread ends a turn; what was said stays") {
+TEST_CASE("Another thread ends a turn, and what was said stays") {
     Stack stack;
     const SessionHandle session(stack.engine);
     std::atomic<bool> running = false;

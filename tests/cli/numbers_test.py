@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """takt logits, perplexity, bench: numbers against golden ones, and the shape of what they print."""
-import array, json, math, os, re, struct, tempfile, unittest
+import array, json, math, os, re, signal, struct, subprocess, sys, tempfile, unittest
 
-from command import DATA, LLAMA, TINY, TaktTest
+from command import DATA, LLAMA, TAKT, TINY, TaktTest
 
 
 def read_npy(path):
@@ -67,8 +67,6 @@ class Logits(TaktTest):
 
     def test_a_full_disk_leaves_the_old_file_whole(self):
         limit = "import resource,os,sys; resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000)); os.execv(sys.argv[1], sys.argv[1:])"
-        import signal, subprocess, sys
-        from command import TAKT
         with open(self.out, "w") as file:
             file.write("old")
         done = subprocess.run([sys.executable, "-c", limit, TAKT, "logits", "-m", LLAMA, "--ids", "1,2,3", "--all", "-o", self.out],
@@ -84,9 +82,10 @@ class Perplexity(TaktTest):
     def test_it_is_what_the_logits_say(self):
         with tempfile.TemporaryDirectory() as folder:
             text, out = os.path.join(folder, "t.txt"), os.path.join(folder, "o.npy")
+            words = (DATA / "golden/quality.txt").read_bytes()[:700]
             with open(text, "wb") as file:
-                file.write((DATA / "golden/quality.txt").read_bytes()[:700])
-            ids = self.well("tokenize", "-m", LLAMA, "--add-special", stdin=open(text, "rb").read()).lines[0]["ids"]
+                file.write(words)
+            ids = self.well("tokenize", "-m", LLAMA, "--add-special", stdin=words).lines[0]["ids"]
             window = 40
             nll, tokens = 0.0, 0
             for begin in range(0, len(ids) - window + 1, window):
