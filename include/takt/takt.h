@@ -111,7 +111,8 @@ typedef struct takt_event takt_event;
 typedef void (*takt_log_callback)(void *user_data, int32_t level, const char *text, size_t text_bytes);
 /* Nanoseconds that never go back; called from any thread. */
 typedef uint64_t (*takt_clock_callback)(void *user_data);
-/* Bytes of weights read and in all. Callback thread: the one that loads. Anything but TAKT_CONTINUE ends the load. */
+/* Bytes of weights read and in all. Callback thread: the one that loads, which holds the runtime's turn: it must not wait
+ * for a request. Anything but TAKT_CONTINUE ends the load. */
 typedef int32_t (*takt_progress_callback)(void *user_data, uint64_t done_bytes, uint64_t total_bytes);
 /* One event of a request; borrowed until it returns. Callback thread: the one that runs the step (asynchronous
  * requests) or the caller's (blocking calls), never two at once for one request. Inside it the clock, cancel, submit and
