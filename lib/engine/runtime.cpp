@@ -40,9 +40,11 @@ Result<std::shared_ptr<Runtime>> Runtime::create(RuntimeOptions options) {
     context.logger = &(*runtime)->logger_;
     context.isa_cap = isa_cap;
     (*runtime)->backends_ = make_backends(context);
-    // An ISA level that nobody knows is the caller's mistake, not a missing device.
+    // An ISA level that nobody knows is a name without a thing, not a missing device.
     for (const BackendEntry& entry : (*runtime)->backends_) {
-        if (!isa_cap.empty() && !entry.backend) return Status(entry.why_not_code, entry.why_not);
+        if (isa_cap.empty() || entry.backend) continue;
+        const bool is_name = entry.why_not_code == StatusCode::invalid_argument;
+        return Status(is_name ? StatusCode::not_found : entry.why_not_code, entry.why_not);
     }
     return runtime;
 }
