@@ -80,12 +80,7 @@ takt_status takt_runtime_create(const takt_runtime_options* options, takt_runtim
         }
         Result<RuntimeOptions> own = read_options(given);
         if (!own.ok()) return own.status();
-        const bool names_isa = !own->isa_cap.empty();
         Result<std::shared_ptr<Runtime>> runtime = Runtime::create(std::move(*own));
-        // Everything else was checked above: what is left to refuse is a level that no backend knows.
-        if (!runtime.ok() && names_isa && runtime.status().code() == StatusCode::invalid_argument) {
-            return Status(StatusCode::not_found, runtime.status().message());
-        }
         if (!runtime.ok()) return runtime.status();
         auto handle = std::make_unique<takt_runtime>();
         handle->runtime = std::move(*runtime);
