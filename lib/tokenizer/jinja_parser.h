@@ -71,6 +71,7 @@ private:
     const Expr* arithmetic(const Expr* left, int level);
     const Expr* concat(const Expr* left);
     const Expr* unary(bool with_filters);
+    // jinja_operand_parser.cpp
     const Expr* primary();
     const Expr* primary_name();
     const Expr* number(const Token& token);
