@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 
 #include "c_fixture.h"
 
@@ -109,6 +111,26 @@ TEST_CASE("A progress callback sees every byte, and may end the load") {
     progress = {};
     REQUIRE(takt_model_load(handle.runtime, &load, &model) == TAKT_OK);   // nothing half-made stayed behind
     takt_model_destroy(model);
+}
+
+TEST_CASE("A file that shrinks while it is read is an error, not a signal") {
+    const RuntimeHandle handle;
+    const std::filesystem::path path = std::filesystem::temp_directory_path() / ("takt_shrinks_" + std::to_string(std::random_device()()) + ".gguf");
+    std::filesystem::copy_file(tiny_model(), path);
+    std::string name = path.string();
+    takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
+    load.path = name.c_str();
+    load.progress_user_data = &name;
+    load.progress = [](void* user_data, uint64_t, uint64_t) -> int32_t {
+        std::filesystem::resize_file(*static_cast<std::string*>(user_data), 100'000);
+        return TAKT_CONTINUE;
+    };
+    takt_model* model = nullptr;
+    const takt_status status = takt_model_load(handle.runtime, &load, &model);
+    std::filesystem::remove(path);
+    CHECK(status == TAKT_ERROR_FILE_TRUNCATED);
+    CHECK(last_error_names(name));
+    CHECK(model == nullptr);
 }
 
 TEST_CASE("With metadata alone a model tokenizes, and the first engine loads the weights") {
