@@ -10,9 +10,13 @@ namespace {
 thread_local bool counts_allocations = false;
 std::atomic<uint64_t> n_allocations{0};
 
-void* allocate(size_t size) {
+void* try_to_allocate(size_t size) noexcept {
     if (counts_allocations) ++n_allocations;
-    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    return std::malloc(size == 0 ? 1 : size);
+}
+
+void* allocate(size_t size) {
+    if (void* memory = try_to_allocate(size)) return memory;
     throw std::bad_alloc();
 }
 
@@ -24,6 +28,12 @@ void* allocate(size_t size) {
 }
 [[gnu::noinline]] void* operator new[](size_t size) {
     return allocate(size);
+}
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
+    return try_to_allocate(size);
+}
+[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept {
+    return try_to_allocate(size);
 }
 [[gnu::noinline]] void operator delete(void* memory) noexcept {
     std::free(memory);
