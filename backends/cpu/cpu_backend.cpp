@@ -1,13 +1,17 @@
 // From a program to an executable on this machine's kernels.
 #include "cpu/cpu_backend.h"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "backend/step_batch_check.h"
 #include "cpu/cpu_executable.h"
 #include "cpu/cpu_weights.h"
 #include "cpu/kernels/kernel_choice.h"
+#include "cpu/kernels/pack_panels.h"
 #include "cpu/kernels/row_kernel_check.h"
+#include "cpu/onednn_matmul.h"
 #include "create/create.h"
 
 namespace takt {
@@ -18,7 +22,8 @@ namespace {
 constexpr const char* kLayout = "panels of 16 rows";
 
 Status refuse(const Op& op, std::string_view why) {
-    return Status(StatusCode::model_unsupported, fmt::format("The cpu backend can't run {}: {}.", op_name(op), why));
+    return Status(StatusCode::model_unsupported,
+                  fmt::format("The cpu backend can't run {}: {}.", op_name(op), why));
 }
 
 struct CheckOp {
@@ -29,7 +34,8 @@ struct CheckOp {
         const WeightDecl& weight = program.weight(id);
         const Result<uint64_t> bytes = PackedMatrix::packed_bytes(weight.dtype, weight.rows, weight.columns);
         if (bytes.ok()) return {};
-        return refuse(op, fmt::format("{} of type {}: {}", weight.name, dtype_info(weight.dtype).name, bytes.status().message()));
+        return refuse(op, fmt::format("{} of type {}: {}", weight.name, dtype_info(weight.dtype).name,
+                                      bytes.status().message()));
     }
     Status operator()(const EmbedOp& embed) const { return packable(embed.table); }
     Status operator()(const MatmulOp& matmul) const { return packable(matmul.weight); }
@@ -47,6 +53,7 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const BackendContext& contex
         backend->own_pool_ = std::make_unique<ThreadPool>(1);
         backend->pool_ = backend->own_pool_.get();
     }
+    backend->level_ = *level;
     std::vector<std::string> replaced;
     backend->kernels_ = make_checked_kernel_table(*level, replaced);
     replace_failing_row_kernels(*level, backend->kernels_, replaced);
@@ -56,7 +63,8 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const BackendContext& contex
     backend->device_.name = cpu_brand_name();
     if (backend->device_.name.empty()) backend->device_.name = "CPU";
     backend->device_.isa = isa_name(*level);
-    for (const IsaLevel available : available_isa_levels()) backend->device_.isa_levels.emplace_back(isa_name(available));
+    for (const IsaLevel available : available_isa_levels())
+        backend->device_.isa_levels.emplace_back(isa_name(available));
     return std::unique_ptr<Backend>(std::move(backend));
 }
 
@@ -65,10 +73,26 @@ Status CpuBackend::supports(const Program& program) const {
     return {};
 }
 
-Result<std::shared_ptr<const PackedWeights>> CpuBackend::load_weights(const Program& program, const WeightSource& source,
-                                                                      WeightStore& store, const LoadProgress& progress) {
+Result<std::shared_ptr<const PackedWeights>> CpuBackend::load_weights(const Program& program,
+                                                                      const WeightSource& source,
+                                                                      WeightStore& store,
+                                                                      const LoadProgress& progress) {
     TAKT_RETURN_IF_ERROR(supports(program));
-    return store.get_or_make({"cpu", source.instance(), kLayout}, [&] { return CpuWeights::load(program, source, *pool_, progress); });
+    return store.get_or_make({"cpu", source.instance(), kLayout},
+                             [&] { return CpuWeights::load(program, source, *pool_, progress); });
+}
+
+MemoryShape CpuBackend::memory_shape(const Program& program, const CompileOptions& options) const {
+    MemoryShape shape{pool_->n_threads(), 0};
+    if (options.deterministic) return shape;
+    for (const Op& op : program.ops) {
+        const auto* matmul = std::get_if<MatmulOp>(&op);
+        if (!matmul) continue;
+        const WeightDecl& weight = program.weight(matmul->weight);
+        if (onednn_least_rows(level_, packed_kind(weight.dtype)) != 0)
+            shape.onednn_columns = std::max(shape.onednn_columns, weight.columns);
+    }
+    return shape;
 }
 
 Result<MemoryPlan> CpuBackend::plan(const Program& program, const CompileOptions& options) const {
@@ -76,26 +100,31 @@ Result<MemoryPlan> CpuBackend::plan(const Program& program, const CompileOptions
     TAKT_RETURN_IF_ERROR(supports(program));
     const Result<uint64_t> weight_bytes = CpuWeights::planned_bytes(program);
     if (!weight_bytes.ok()) return weight_bytes.status();
-    Result<MemoryPlan> plan = CpuMemory::plan(program, make_step_plan(program), options, pool_->n_threads());
+    Result<MemoryPlan> plan =
+        CpuMemory::plan(program, make_step_plan(program), options, memory_shape(program, options));
     if (plan.ok()) plan->weight_bytes = *weight_bytes;
     return plan;
 }
 
 Result<std::unique_ptr<Executable>> CpuBackend::compile(std::shared_ptr<const Program> program,
-                                                        std::shared_ptr<const PackedWeights> weights, const CompileOptions& options) {
+                                                        std::shared_ptr<const PackedWeights> weights,
+                                                        const CompileOptions& options) {
     TAKT_RETURN_IF_ERROR(check_compile_options(*program, options));
     TAKT_RETURN_IF_ERROR(supports(*program));
     auto own = std::dynamic_pointer_cast<const CpuWeights>(std::move(weights));
     if (!own) return Status(StatusCode::invalid_argument, "The weights were not loaded by the cpu backend.");
     StepPlan steps = make_step_plan(*program);
-    Result<CpuMemory> memory = CpuMemory::allocate(*program, steps, options, pool_->n_threads());
+    Result<CpuMemory> memory = CpuMemory::allocate(*program, steps, options, memory_shape(*program, options));
     if (!memory.ok()) return memory.status();
-    return std::unique_ptr<Executable>(std::make_unique<CpuExecutable>(std::move(program), std::move(own), options, kernels_,
-                                                                       std::move(steps), std::move(*memory), *pool_));
+    return std::unique_ptr<Executable>(
+        std::make_unique<CpuExecutable>(std::move(program), std::move(own), options, kernels_, level_,
+                                        std::move(steps), std::move(*memory), *pool_));
 }
 
 }  // namespace cpu
 
-Result<std::unique_ptr<Backend>> create_cpu_backend(const BackendContext& context) { return cpu::CpuBackend::create(context); }
+Result<std::unique_ptr<Backend>> create_cpu_backend(const BackendContext& context) {
+    return cpu::CpuBackend::create(context);
+}
 
 }  // namespace takt

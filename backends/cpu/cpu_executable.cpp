@@ -11,13 +11,15 @@
 
 namespace takt::cpu {
 
-CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program, std::shared_ptr<const CpuWeights> weights,
-                             const CompileOptions& options, const KernelTable& kernels, StepPlan plan, CpuMemory memory,
+CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program,
+                             std::shared_ptr<const CpuWeights> weights, const CompileOptions& options,
+                             const KernelTable& kernels, IsaLevel level, StepPlan plan, CpuMemory memory,
                              ThreadPool& pool)
     : program_(std::move(program)),
       weights_(std::move(weights)),
       options_(options),
       kernels_(kernels),
+      level_(level),
       plan_(std::move(plan)),
       memory_(std::move(memory)),
       pool_(pool) {
@@ -31,7 +33,8 @@ CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program, std::shared
         const float* factors = weights_->vector(table.shape.factors);
         for (uint32_t i = 0; i < half; ++i) {
             const double exponent = -2.0 * i / table.shape.rotated_dim;
-            const double frequency = std::pow(static_cast<double>(table.shape.base), exponent) * table.shape.frequency_scale;
+            const double frequency =
+                std::pow(static_cast<double>(table.shape.base), exponent) * table.shape.frequency_scale;
             table.frequencies.push_back(factors ? frequency / factors[i] : frequency);
         }
     }
@@ -67,7 +70,9 @@ void CpuExecutable::place_rows(const StepBatch& batch) {
 
 StepOutput CpuExecutable::collect(const StepBatch& batch) {
     const size_t n = output_rows_.size();
-    const auto anyone_wants = [&](OutputWanted what) { return std::ranges::find(batch.wanted, what) != batch.wanted.end(); };
+    const auto anyone_wants = [&](OutputWanted what) {
+        return std::ranges::find(batch.wanted, what) != batch.wanted.end();
+    };
     StepOutput output;
     output.rows = output_rows_;
     output.logits = {memory_.rows(program_->logits).data, n * program_->vocab_size};
@@ -87,15 +92,18 @@ void CpuExecutable::find_argmax() {
     const auto n = static_cast<uint32_t>(output_rows_.size());
     const std::span<ArgmaxResult> parts = memory_.argmax_parts();
     const auto look = [&](uint32_t task, uint32_t) {
-        const uint32_t first = task % n_parts * kArgmaxColumns, columns = std::min(kArgmaxColumns, vocab - first);
-        parts[task] = kernels_.rows.argmax(memory_.rows(program_->logits).row(task / n_parts) + first, columns);
+        const uint32_t first = task % n_parts * kArgmaxColumns,
+                       columns = std::min(kArgmaxColumns, vocab - first);
+        parts[task] =
+            kernels_.rows.argmax(memory_.rows(program_->logits).row(task / n_parts) + first, columns);
         parts[task].index += first;
     };
     parallel(n * n_parts, uint64_t{n} * vocab > 65536, look);
     argmax_.clear();
     for (uint32_t row = 0; row < n; ++row) {
         const std::span<const ArgmaxResult> of_row = parts.subspan(size_t{row} * n_parts, n_parts);
-        const auto best = std::ranges::max_element(of_row, {}, &ArgmaxResult::highest);   // the first of equals
+        const auto best =
+            std::ranges::max_element(of_row, {}, &ArgmaxResult::highest);  // the first of equals
         const bool finite = std::ranges::all_of(of_row, &ArgmaxResult::finite);
         argmax_.push_back(finite ? static_cast<int32_t>(best->index) : -1);
     }
@@ -104,22 +112,25 @@ void CpuExecutable::find_argmax() {
 Status CpuExecutable::commit(uint64_t sequence, uint32_t rows_kept) {
     const auto last = std::ranges::find(last_run_, sequence, &LastRun::sequence);
     if (last == last_run_.end()) {
-        return Status(StatusCode::invalid_argument, fmt::format("Sequence {} was not in the last step.", sequence));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("Sequence {} was not in the last step.", sequence));
     }
-    if (rows_kept <= last->n_rows) return {};   // the engine holds the length, and pages need no undoing
-    return Status(StatusCode::invalid_argument,
-                  fmt::format("Sequence {} ran {} rows, {} can't be kept.", sequence, last->n_rows, rows_kept));
+    if (rows_kept <= last->n_rows) return {};  // the engine holds the length, and pages need no undoing
+    return Status(StatusCode::invalid_argument, fmt::format("Sequence {} ran {} rows, {} can't be kept.",
+                                                            sequence, last->n_rows, rows_kept));
 }
 
 Status CpuExecutable::copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) {
     if (group >= program_->groups.size()) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("State group {} doesn't exist, the program has {}.", group, program_->groups.size()));
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("State group {} doesn't exist, the program has {}.", group, program_->groups.size()));
     }
     const uint32_t n_pages = options_.n_pages[group];
     if (from_page >= n_pages || to_page >= n_pages) {
-        return Status(StatusCode::invalid_argument, fmt::format("Page {} can't be copied to page {}, group {} has {} pages.", from_page,
-                                                                to_page, program_->groups[group].name, n_pages));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("Page {} can't be copied to page {}, group {} has {} pages.", from_page,
+                                  to_page, program_->groups[group].name, n_pages));
     }
     const auto copy = [&](AlignedBuffer& buffer) {
         const size_t page_bytes = buffer.size_bytes() / n_pages;
@@ -133,7 +144,9 @@ Status CpuExecutable::copy_page(uint32_t group, uint32_t from_page, uint32_t to_
     return {};
 }
 
-MemoryPlan CpuExecutable::memory() const { return {weights_->size_bytes(), memory_.state_bytes(), memory_.scratch_bytes()}; }
+MemoryPlan CpuExecutable::memory() const {
+    return {weights_->size_bytes(), memory_.state_bytes(), memory_.scratch_bytes()};
+}
 
 void CpuExecutable::parallel(uint32_t n_tasks, bool worth_it, Body body) {
     if (worth_it) return pool_.run(n_tasks, body);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "cpu/cpu_features.h"
 #include "cpu/cpu_memory.h"
 #include "cpu/cpu_weights.h"
 #include "cpu/kernels/kernel_table.h"
@@ -15,8 +16,9 @@ namespace takt::cpu {
 
 class CpuExecutable final : public Executable {
 public:
-    CpuExecutable(std::shared_ptr<const Program> program, std::shared_ptr<const CpuWeights> weights, const CompileOptions& options,
-                  const KernelTable& kernels, StepPlan plan, CpuMemory memory, ThreadPool& pool);
+    CpuExecutable(std::shared_ptr<const Program> program, std::shared_ptr<const CpuWeights> weights,
+                  const CompileOptions& options, const KernelTable& kernels, IsaLevel level, StepPlan plan,
+                  CpuMemory memory, ThreadPool& pool);
 
     Result<StepOutput> run(const StepBatch& batch) override;
     Status commit(uint64_t sequence, uint32_t rows_kept) override;
@@ -26,7 +28,7 @@ public:
 private:
     using Body = FunctionRef<void(uint32_t task, uint32_t worker)>;
     struct RowPlace {
-        uint32_t sequence, position;   // index into the batch's sequences
+        uint32_t sequence, position;  // index into the batch's sequences
     };
     struct LastRun {
         uint64_t sequence;
@@ -68,10 +70,12 @@ private:
     // cpu_executable_products.cpp
     void run_step(const ProductStep& step);
     void run_step(const GatedStep& step);
-    void multiply(const Product& product, RowRange rows, RowRange panels, float* out, size_t out_stride) const;
+    void multiply(const Product& product, RowRange rows, RowRange panels, float* out, size_t out_stride,
+                  uint32_t worker);
     void gated_block(const GatedStep& step, RowRange rows, RowRange panels, uint32_t worker);
     // Quantizes columns [first, first + n) of a row, whole blocks of 32, in their place.
-    void quantize_part(const float* x, const QuantizedRows& out, uint32_t row, uint32_t first, uint32_t n) const;
+    void quantize_part(const float* x, const QuantizedRows& out, uint32_t row, uint32_t first,
+                       uint32_t n) const;
 
     // cpu_executable_attention.cpp
     struct HeadTask;
@@ -82,7 +86,8 @@ private:
     HeadTask head_task(const AttentionStep& step, const RowTile& tile, uint32_t kv_head, uint32_t worker);
     void attend_chunk(const HeadTask& task, uint32_t chunk, float* states);
     void set_blocks(const HeadTask& task, uint32_t base, RowRange seen, AttentionTile& tile);
-    void gather_block(const HeadTask& task, uint32_t first_position, RowRange seen, int block, AttentionTile& tile);
+    void gather_block(const HeadTask& task, uint32_t first_position, RowRange seen, int block,
+                      AttentionTile& tile);
     void finish_head(const HeadTask& task, uint32_t query, const float* state);
     void quantize_heads(const HeadTask& task);
 
@@ -90,12 +95,13 @@ private:
     std::shared_ptr<const CpuWeights> weights_;
     CompileOptions options_;
     KernelTable kernels_;
+    IsaLevel level_;
     StepPlan plan_;
     CpuMemory memory_;
     ThreadPool& pool_;
 
-    const StepBatch* batch_ = nullptr;   // only while running
-    std::vector<RowPlace> places_;       // per row of the batch
+    const StepBatch* batch_ = nullptr;  // only while running
+    std::vector<RowPlace> places_;      // per row of the batch
     std::vector<uint32_t> output_rows_;
     std::vector<int32_t> argmax_;
     std::vector<LastRun> last_run_;

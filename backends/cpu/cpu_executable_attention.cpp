@@ -1,4 +1,5 @@
-// Attention over pages: tasks are tiles of rows times key heads; a few single rows are cut by chunks of positions too.
+// Attention over pages: tasks are tiles of rows times key heads; a few single rows are cut by chunks of
+// positions too.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -21,11 +22,11 @@ struct CpuExecutable::HeadTask {
     KvPages& pages;
     RowTile tile;
     uint32_t kv_head, heads, window;
-    size_t stride;           // floats of a state
-    const float** queries;   // [tile rows][heads]
-    float *total, *part;     // states of all chunks and of one: [tile rows * heads][stride]
+    size_t stride;          // floats of a state
+    const float** queries;  // [tile rows][heads]
+    float *total, *part;    // states of all chunks and of one: [tile rows * heads][stride]
     float* scores;
-    uint16_t *keys, *values; // gathered blocks
+    uint16_t *keys, *values;  // gathered blocks
 
     uint32_t n_queries() const { return tile.n_rows * heads; }
     // Positions that row i sees.
@@ -33,24 +34,41 @@ struct CpuExecutable::HeadTask {
         const uint32_t position = tile.first_position + i;
         return {first_visible_position(position, window), position + 1};
     }
-    RowRange chunks() const { return {seen(0).first / kChunkPositions, (seen(tile.n_rows - 1).end - 1) / kChunkPositions + 1}; }
+    RowRange chunks() const {
+        return {seen(0).first / kChunkPositions, (seen(tile.n_rows - 1).end - 1) / kChunkPositions + 1};
+    }
 };
 
-CpuExecutable::HeadTask CpuExecutable::head_task(const AttentionStep& step, const RowTile& tile, uint32_t kv_head, uint32_t worker) {
+CpuExecutable::HeadTask CpuExecutable::head_task(const AttentionStep& step, const RowTile& tile,
+                                                 uint32_t kv_head, uint32_t worker) {
     const KvStateDecl& state = program_->state(step.op.state);
     const uint32_t heads = heads_per_group(step.op, state), n = tile.n_rows * heads;
-    HeadTask task{step, state, memory_.pages(step.op.state), tile, kv_head, heads, program_->groups[state.group].window,
-                  state_stride(state.value_dim), nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+    HeadTask task{step,
+                  state,
+                  memory_.pages(step.op.state),
+                  tile,
+                  kv_head,
+                  heads,
+                  program_->groups[state.group].window,
+                  state_stride(state.value_dim),
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr,
+                  nullptr};
     float* scratch = memory_.scratch(worker);
     task.total = scratch;
     task.part = task.total + n * task.stride;
     task.scores = task.part + n * task.stride;
     task.keys = reinterpret_cast<uint16_t*>(task.scores + size_t{n} * (kTilePositions + kRowLanes));
     task.values = task.keys + size_t{kTilePositions} * state.key_dim;
-    task.queries = reinterpret_cast<const float**>(task.values + size_t{kTilePositions} * padded_dim(state.value_dim));
+    task.queries =
+        reinterpret_cast<const float**>(task.values + size_t{kTilePositions} * padded_dim(state.value_dim));
     const Rows queries = memory_.rows(step.op.query);
     for (uint32_t i = 0; i < n; ++i) {
-        task.queries[i] = queries.row(tile.first_row + i / heads) + size_t{kv_head * heads + i % heads} * state.key_dim;
+        task.queries[i] =
+            queries.row(tile.first_row + i / heads) + size_t{kv_head * heads + i % heads} * state.key_dim;
     }
     return task;
 }
@@ -60,7 +78,8 @@ void CpuExecutable::cut_tiles(uint32_t rows_a_tile) {
     for (uint32_t s = 0; s < batch_->sequences.size(); ++s) {
         const BatchSequence& sequence = batch_->sequences[s];
         for (uint32_t i = 0; i < sequence.n_rows; i += rows_a_tile) {
-            tiles_.push_back({s, sequence.first_row + i, std::min(rows_a_tile, sequence.n_rows - i), sequence.first_position + i});
+            tiles_.push_back({s, sequence.first_row + i, std::min(rows_a_tile, sequence.n_rows - i),
+                              sequence.first_position + i});
         }
     }
 }
@@ -70,7 +89,8 @@ void CpuExecutable::run_step(const AttentionStep& step) {
     cut_tiles(task_rows(heads_per_group(step.op, state)));
     const bool single = tiles_.size() == places_.size();
     const bool few = tiles_.size() * state.n_kv_heads <= shared_units(pool_.n_threads());
-    const bool longer = std::ranges::any_of(tiles_, [](const RowTile& tile) { return tile.first_position >= kChunkPositions; });
+    const bool longer = std::ranges::any_of(
+        tiles_, [](const RowTile& tile) { return tile.first_position >= kChunkPositions; });
     if (single && few && longer) {
         run_shared(step);
     } else {
@@ -81,19 +101,22 @@ void CpuExecutable::run_step(const AttentionStep& step) {
 void CpuExecutable::run_whole(const AttentionStep& step) {
     const KvStateDecl& state = program_->state(step.op.state);
     uint64_t work = 0;
-    for (const RowTile& tile : tiles_) work += uint64_t{tile.n_rows} * (tile.first_position + 1) * step.op.n_heads * state.key_dim;
+    for (const RowTile& tile : tiles_)
+        work += uint64_t{tile.n_rows} * (tile.first_position + 1) * step.op.n_heads * state.key_dim;
     const auto n_tasks = static_cast<uint32_t>(tiles_.size()) * state.n_kv_heads;
     parallel(n_tasks, work > kAloneWork, [&](uint32_t i, uint32_t worker) {
-        const uint32_t from_end = n_tasks - 1 - i;   // the longest first
-        const HeadTask task = head_task(step, tiles_[from_end / state.n_kv_heads], from_end % state.n_kv_heads, worker);
+        const uint32_t from_end = n_tasks - 1 - i;  // the longest first
+        const HeadTask task =
+            head_task(step, tiles_[from_end / state.n_kv_heads], from_end % state.n_kv_heads, worker);
         const RowRange chunks = task.chunks();
         std::fill_n(task.total, task.n_queries() * task.stride, 0.0f);
-        for (uint32_t q = 0; q < task.n_queries(); ++q) task.total[q * task.stride + kStateHighest] = -INFINITY;
+        for (uint32_t q = 0; q < task.n_queries(); ++q)
+            task.total[q * task.stride + kStateHighest] = -INFINITY;
         for (uint32_t chunk = chunks.first; chunk < chunks.end; ++chunk) {
             attend_chunk(task, chunk, task.part);
             for (uint32_t q = 0; q < task.n_queries(); ++q) {
                 float *total = task.total + q * task.stride, *part = task.part + q * task.stride;
-                if (part[kStateHighest] == -INFINITY) continue;   // the row sees nothing of this chunk
+                if (part[kStateHighest] == -INFINITY) continue;  // the row sees nothing of this chunk
                 if (total[kStateHighest] == -INFINITY) {
                     std::copy_n(part, task.stride, total);
                 } else {
@@ -109,15 +132,20 @@ void CpuExecutable::run_whole(const AttentionStep& step) {
 // Chunks of single rows side by side, then each row's chunks merged in order.
 void CpuExecutable::run_shared(const AttentionStep& step) {
     const KvStateDecl& state = program_->state(step.op.state);
-    const uint32_t most_chunks = chunks_of(options_.max_context_tokens), heads = heads_per_group(step.op, state);
+    const uint32_t most_chunks = chunks_of(options_.max_context_tokens),
+                   heads = heads_per_group(step.op, state);
     const size_t stride = state_stride(state.value_dim);
     const auto n_units = static_cast<uint32_t>(tiles_.size()) * state.n_kv_heads;
     uint32_t n_chunks = 0;
-    for (const RowTile& tile : tiles_) n_chunks = std::max(n_chunks, tile.first_position / kChunkPositions + 1);
-    const auto partial = [&](uint32_t unit, uint32_t chunk) { return memory_.partials() + (size_t{unit} * most_chunks + chunk) * heads * stride; };
+    for (const RowTile& tile : tiles_)
+        n_chunks = std::max(n_chunks, tile.first_position / kChunkPositions + 1);
+    const auto partial = [&](uint32_t unit, uint32_t chunk) {
+        return memory_.partials() + (size_t{unit} * most_chunks + chunk) * heads * stride;
+    };
     parallel(n_units * n_chunks, true, [&](uint32_t i, uint32_t worker) {
         const uint32_t unit = i % n_units, chunk = i / n_units;
-        const HeadTask task = head_task(step, tiles_[unit / state.n_kv_heads], unit % state.n_kv_heads, worker);
+        const HeadTask task =
+            head_task(step, tiles_[unit / state.n_kv_heads], unit % state.n_kv_heads, worker);
         const RowRange chunks = task.chunks();
         if (chunk >= chunks.first && chunk < chunks.end) attend_chunk(task, chunk, partial(unit, chunk));
     });
@@ -127,7 +155,8 @@ void CpuExecutable::run_shared(const AttentionStep& step) {
         float* total = partial(unit, chunks.first);
         for (uint32_t q = 0; q < heads; ++q) {
             for (uint32_t chunk = chunks.first + 1; chunk < chunks.end; ++chunk) {
-                kernels_.rows.merge_states(total + q * stride, partial(unit, chunk) + q * stride, state.value_dim);
+                kernels_.rows.merge_states(total + q * stride, partial(unit, chunk) + q * stride,
+                                           state.value_dim);
             }
             finish_head(task, q, total + q * stride);
         }
@@ -135,10 +164,11 @@ void CpuExecutable::run_shared(const AttentionStep& step) {
     }
 }
 
-// The states of all queries of the task over one chunk of positions. Where all rows see all of a tile they share its loads; elsewhere each
-// row takes what it sees.
+// The states of all queries of the task over one chunk of positions. Where all rows see all of a tile they
+// share its loads; elsewhere each row takes what it sees.
 void CpuExecutable::attend_chunk(const HeadTask& task, uint32_t chunk, float* states) {
-    const uint32_t chunk_first = chunk * kChunkPositions, chunk_end = chunk_first + kChunkPositions, last_row = task.tile.n_rows - 1;
+    const uint32_t chunk_first = chunk * kChunkPositions, chunk_end = chunk_first + kChunkPositions,
+                   last_row = task.tile.n_rows - 1;
     std::fill_n(states, task.n_queries() * task.stride, 0.0f);
     for (uint32_t q = 0; q < task.n_queries(); ++q) states[q * task.stride + kStateHighest] = -INFINITY;
     AttentionTile tile;
@@ -149,7 +179,8 @@ void CpuExecutable::attend_chunk(const HeadTask& task, uint32_t chunk, float* st
     tile.soft_cap = task.step.op.soft_cap;
     tile.state_stride = task.stride;
     tile.scores = task.scores;
-    const uint32_t first = std::max(chunk_first, task.seen(0).first), end = std::min(chunk_end, task.seen(last_row).end);
+    const uint32_t first = std::max(chunk_first, task.seen(0).first),
+                   end = std::min(chunk_end, task.seen(last_row).end);
     for (uint32_t base = first / kTilePositions * kTilePositions; base < end; base += kTilePositions) {
         set_blocks(task, base, {std::max(base, first), std::min(base + kTilePositions, end)}, tile);
         const bool all = task.seen(last_row).first <= base && task.seen(0).end >= base + kTilePositions;
@@ -189,7 +220,8 @@ void CpuExecutable::set_blocks(const HeadTask& task, uint32_t base, RowRange see
     }
 }
 
-void CpuExecutable::gather_block(const HeadTask& task, uint32_t first_position, RowRange seen, int block, AttentionTile& tile) {
+void CpuExecutable::gather_block(const HeadTask& task, uint32_t first_position, RowRange seen, int block,
+                                 AttentionTile& tile) {
     const KvPages& pages = task.pages;
     const BlockTable table = batch_->sequences[task.tile.sequence].block_tables[task.state.group];
     uint16_t* keys = task.keys + size_t{static_cast<uint32_t>(block * kRowLanes)} * pages.key_dim;
@@ -199,7 +231,8 @@ void CpuExecutable::gather_block(const HeadTask& task, uint32_t first_position, 
         const uint32_t token = position % pages.page_tokens, lane = position - first_position;
         const uint16_t* key = pages.keys.as<uint16_t>().data() + page * pages.key_page_values() +
                               size_t{task.kv_head} * pages.key_dim * pages.page_tokens + token;
-        for (uint32_t d = 0; d < pages.key_dim; ++d) keys[size_t{d} * kRowLanes + lane] = key[size_t{d} * pages.page_tokens];
+        for (uint32_t d = 0; d < pages.key_dim; ++d)
+            keys[size_t{d} * kRowLanes + lane] = key[size_t{d} * pages.page_tokens];
         const uint16_t* value = pages.values.as<uint16_t>().data() + page * pages.value_page_values() +
                                 (size_t{task.kv_head} * pages.page_tokens + token) * pages.value_stride;
         std::memcpy(values + size_t{lane} * pages.value_stride, value, pages.value_stride * sizeof(uint16_t));
@@ -210,15 +243,19 @@ void CpuExecutable::gather_block(const HeadTask& task, uint32_t first_position, 
 }
 
 void CpuExecutable::finish_head(const HeadTask& task, uint32_t query, const float* state) {
-    const uint32_t row = task.tile.first_row + query / task.heads, head = task.kv_head * task.heads + query % task.heads;
-    kernels_.rows.finish_state(state, memory_.rows(task.step.op.out).row(row) + size_t{head} * task.state.value_dim, task.state.value_dim);
+    const uint32_t row = task.tile.first_row + query / task.heads,
+                   head = task.kv_head * task.heads + query % task.heads;
+    kernels_.rows.finish_state(state,
+                               memory_.rows(task.step.op.out).row(row) + size_t{head} * task.state.value_dim,
+                               task.state.value_dim);
 }
 
 void CpuExecutable::quantize_heads(const HeadTask& task) {
     if (!task.step.quantize) return;
     const uint32_t n = task.heads * task.state.value_dim, first = task.kv_head * n;
     for (uint32_t row = task.tile.first_row; row < task.tile.first_row + task.tile.n_rows; ++row) {
-        quantize_part(memory_.rows(task.step.op.out).row(row) + first, memory_.quantized(task.step.op.out), row, first, n);
+        quantize_part(memory_.rows(task.step.op.out).row(row) + first, memory_.quantized(task.step.op.out),
+                      row, first, n);
     }
 }
 

@@ -2,16 +2,20 @@
 #include <algorithm>
 
 #include "cpu/cpu_executable.h"
+#include "cpu/onednn_matmul.h"
 
 namespace takt::cpu {
 namespace {
 
-// Tasks per thread: more of them share the work more evenly, fewer let a product run on (EPYC 9B45, 2026-11: 4 and 8 within noise).
+// Tasks per thread: more of them share the work more evenly, fewer let a product run on (EPYC 9B45, 2026-11:
+// 4 and 8 within noise).
 constexpr uint32_t kTasksAThread = 4;
 // Rows below which a product isn't cut by rows: every cut reads the weights again.
 constexpr uint32_t kLeastRows = 48;
 
-uint32_t ceil_div(uint32_t a, uint32_t b) { return (a + b - 1) / b; }
+uint32_t ceil_div(uint32_t a, uint32_t b) {
+    return (a + b - 1) / b;
+}
 
 // How a region's panels and rows are cut into tasks. Panels go in pairs, the width of a kernel's tile.
 struct Cut {
@@ -31,16 +35,24 @@ Cut cut(uint32_t n_panels, uint32_t rows, uint32_t n_threads, uint32_t most_pane
 
 }  // namespace
 
-void CpuExecutable::multiply(const Product& product, RowRange rows, RowRange panels, float* out, size_t out_stride) const {
+void CpuExecutable::multiply(const Product& product, RowRange rows, RowRange panels, float* out,
+                             size_t out_stride, uint32_t worker) {
     const PackedMatrix& matrix = weights_->matrix(product.op.weight);
     const MatmulOptions options{weights_->vector(product.op.bias), product.accumulate};
     const uint32_t n_rows_here = rows.end - rows.first, n_panels = panels.end - panels.first;
     if (product.dense) {
         const Rows in = memory_.rows(product.op.in);
-        matmul_dense(kernels_, matrix, in.data, in.stride, rows.first, n_rows_here, panels.first, n_panels, out, out_stride, options);
+        const uint32_t onednn_rows = options_.deterministic ? 0 : onednn_least_rows(level_, matrix.kind());
+        if (onednn_rows != 0 && n_rows_here >= onednn_rows) {
+            return onednn_multiply(kernels_, matrix, in.data, in.stride, rows.first, n_rows_here,
+                                   panels.first, n_panels, out, out_stride, options,
+                                   memory_.onednn_scratch(worker));
+        }
+        matmul_dense(kernels_, matrix, in.data, in.stride, rows.first, n_rows_here, panels.first, n_panels,
+                     out, out_stride, options);
     } else {
-        matmul(kernels_, matrix, memory_.quantized(product.op.in), rows.first, n_rows_here, panels.first, n_panels, out, out_stride,
-               options);
+        matmul(kernels_, matrix, memory_.quantized(product.op.in), rows.first, n_rows_here, panels.first,
+               n_panels, out, out_stride, options);
     }
 }
 
@@ -53,16 +65,18 @@ void CpuExecutable::run_step(const ProductStep& step) {
     for (const Product& product : step.products) {
         n_groups += ceil_div(weights_->matrix(product.op.weight).n_panels(), parts.panels_a_task);
     }
-    parallel(n_groups * parts.n_row_parts, true, [&](uint32_t task, uint32_t) {
+    parallel(n_groups * parts.n_row_parts, true, [&](uint32_t task, uint32_t worker) {
         const uint32_t first_row = task / n_groups * parts.rows_a_task;
         uint32_t group = task % n_groups;
         for (const Product& product : step.products) {
-            const uint32_t panels = weights_->matrix(product.op.weight).n_panels(), groups = ceil_div(panels, parts.panels_a_task);
+            const uint32_t panels = weights_->matrix(product.op.weight).n_panels(),
+                           groups = ceil_div(panels, parts.panels_a_task);
             if (group < groups) {
                 const uint32_t first = group * parts.panels_a_task;
                 const Rows out = memory_.rows(product.out);
                 return multiply(product, {first_row, std::min(rows, first_row + parts.rows_a_task)},
-                                {first, std::min(panels, first + parts.panels_a_task)}, out.data, out.stride);
+                                {first, std::min(panels, first + parts.panels_a_task)}, out.data, out.stride,
+                                worker);
             }
             group -= groups;
         }
@@ -78,7 +92,8 @@ void CpuExecutable::run_step(const GatedStep& step) {
     parallel(n_groups * parts.n_row_parts, true, [&](uint32_t task, uint32_t worker) {
         const uint32_t first_panel = task % n_groups * parts.panels_a_task;
         const RowRange panels{first_panel, std::min(n_panels, first_panel + parts.panels_a_task)};
-        const uint32_t first_row = task / n_groups * parts.rows_a_task, end_row = std::min(rows, first_row + parts.rows_a_task);
+        const uint32_t first_row = task / n_groups * parts.rows_a_task,
+                       end_row = std::min(rows, first_row + parts.rows_a_task);
         for (uint32_t row = first_row; row < end_row; row += kGatedRows) {
             gated_block(step, {row, std::min(end_row, row + kGatedRows)}, panels, worker);
         }
@@ -94,8 +109,8 @@ void CpuExecutable::gated_block(const GatedStep& step, RowRange rows, RowRange p
     float* up = gate + kGatedRows * kStride;
     // The kernels count rows and outputs from the start of the matrix.
     const size_t origin = rows.first * kStride + first;
-    multiply(step.gate, rows, panels, gate - origin, kStride);
-    multiply(step.up, rows, panels, up - origin, kStride);
+    multiply(step.gate, rows, panels, gate - origin, kStride, worker);
+    multiply(step.up, rows, panels, up - origin, kStride, worker);
     for (uint32_t row = rows.first; row < rows.end; ++row, gate += kStride, up += kStride) {
         float* out = step.store ? memory_.rows(step.op.out).row(row) + first : gate;
         activate(step.op.activation, gate, up, out, n);
@@ -103,9 +118,10 @@ void CpuExecutable::gated_block(const GatedStep& step, RowRange rows, RowRange p
     }
 }
 
-void CpuExecutable::quantize_part(const float* x, const QuantizedRows& out, uint32_t row, uint32_t first, uint32_t n) const {
+void CpuExecutable::quantize_part(const float* x, const QuantizedRows& out, uint32_t row, uint32_t first,
+                                  uint32_t n) const {
     const size_t block = first / kBlockValues;
-    QuantizedLayout part = out.layout;   // counted from the part's first value
+    QuantizedLayout part = out.layout;  // counted from the part's first value
     part.cols = n;
     part.n_blocks = n / kBlockValues;
     part.scales_offset += 4 * block - first;

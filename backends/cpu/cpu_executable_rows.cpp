@@ -7,9 +7,11 @@
 namespace takt::cpu {
 namespace {
 
-// Below this many floats written a step runs on the caller: about two microseconds, what a barrier costs (EPYC 9B45, 2026-11).
+// Below this many floats written a step runs on the caller: about two microseconds, what a barrier costs
+// (EPYC 9B45, 2026-11).
 constexpr uint64_t kAloneFloats = 8192;
-// Rows that one task computes: enough that neighbours in a page, which share cache lines, seldom meet on two cores.
+// Rows that one task computes: enough that neighbours in a page, which share cache lines, seldom meet on two
+// cores.
 constexpr uint32_t kMostRowsATask = 16;
 
 }  // namespace
@@ -68,12 +70,14 @@ void CpuExecutable::run_op(const KvAppendOp& op, RowRange rows, uint32_t worker)
     const uint32_t key_width = program_->value(op.keys).width;
     for (uint32_t row = rows.first; row < rows.end; ++row) {
         const auto [sequence, position] = places_[row];
-        const uint64_t page = batch_->sequences[sequence].block_tables[state.group][position / pages.page_tokens];
+        const uint64_t page =
+            batch_->sequences[sequence].block_tables[state.group][position / pages.page_tokens];
         const uint32_t token = position % pages.page_tokens;
         kernels_.rows.to_half(keys.row(row), halves, key_width);
         uint16_t* key = pages.keys.as<uint16_t>().data() + page * pages.key_page_values() + token;
         for (uint32_t i = 0; i < key_width; ++i) key[size_t{i} * pages.page_tokens] = halves[i];
-        uint16_t* value = pages.values.as<uint16_t>().data() + page * pages.value_page_values() + size_t{token} * pages.value_stride;
+        uint16_t* value = pages.values.as<uint16_t>().data() + page * pages.value_page_values() +
+                          size_t{token} * pages.value_stride;
         for (uint32_t head = 0; head < state.n_kv_heads; ++head) {
             kernels_.rows.to_half(values.row(row) + size_t{head} * state.value_dim, value, state.value_dim);
             value += size_t{pages.page_tokens} * pages.value_stride;
@@ -81,8 +85,10 @@ void CpuExecutable::run_op(const KvAppendOp& op, RowRange rows, uint32_t worker)
     }
 }
 
-void CpuExecutable::activate(Activation activation, const float* gate, const float* up, float* out, size_t n) const {
-    const auto kernel = activation == Activation::silu ? kernels_.rows.silu_gate : kernels_.rows.gelu_tanh_gate;
+void CpuExecutable::activate(Activation activation, const float* gate, const float* up, float* out,
+                             size_t n) const {
+    const auto kernel =
+        activation == Activation::silu ? kernels_.rows.silu_gate : kernels_.rows.gelu_tanh_gate;
     kernel(gate, up, out, n);
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/checked_math.h"
+#include "cpu/onednn_matmul.h"
 
 namespace takt::cpu {
 namespace {
@@ -25,7 +26,7 @@ private:
 
 struct Sizes {
     std::vector<uint64_t> slots, quantized, keys, values, angles;
-    uint64_t scratch = 0, partials = 0, argmax = 0;   // scratch: of one worker
+    uint64_t scratch = 0, onednn = 0, partials = 0, argmax = 0;  // scratch and onednn: of one worker
     uint64_t n_threads = 1;
     bool overflow = false;
 
@@ -38,7 +39,8 @@ struct Sizes {
         for (const auto* list : {&slots, &quantized, &angles}) {
             for (const uint64_t bytes : *list) add(total, bytes);
         }
-        for (const uint64_t bytes : {take({scratch, n_threads}), partials, argmax}) add(total, bytes);
+        for (const uint64_t bytes : {take({scratch, n_threads}), take({onednn, n_threads}), partials, argmax})
+            add(total, bytes);
         return total;
     }
     uint64_t total_state() {
@@ -57,7 +59,9 @@ private:
     }
 };
 
-uint64_t slot_stride(const StepPlan::Slot& slot) { return slot.output ? slot.width : padded_dim(slot.width); }
+uint64_t slot_stride(const StepPlan::Slot& slot) {
+    return slot.output ? slot.width : padded_dim(slot.width);
+}
 
 uint64_t rows_of(const StepPlan::Slot& slot, const CompileOptions& options) {
     return slot.domain == RowDomain::tokens ? options.max_rows : options.max_output_rows;
@@ -72,25 +76,29 @@ std::vector<const RopeOp*> rope_ops(const Program& program) {
 }
 
 bool same_angles(const RopeOp& a, const RopeOp& b) {
-    return a.rotated_dim == b.rotated_dim && a.style == b.style && a.base == b.base && a.frequency_scale == b.frequency_scale &&
-           a.factors == b.factors;
+    return a.rotated_dim == b.rotated_dim && a.style == b.style && a.base == b.base &&
+           a.frequency_scale == b.frequency_scale && a.factors == b.factors;
 }
 
 std::vector<RopeOp> rope_shapes(const Program& program) {
     std::vector<RopeOp> shapes;
     for (const RopeOp* op : rope_ops(program)) {
-        const auto same = [&](const RopeOp& shape) { return same_angles(shape, *op); };
+        const auto same = [&](const RopeOp& known) { return same_angles(known, *op); };
         if (std::ranges::none_of(shapes, same)) shapes.push_back(*op);
     }
     return shapes;
 }
 
-// Floats that one worker needs at once for an attention task: states of the chunk and in all, scores, gathered blocks.
+// Floats that one worker needs at once for an attention task: states of the chunk and in all, scores,
+// gathered blocks.
 uint64_t attention_floats(const AttentionOp& op, const KvStateDecl& state) {
-    const uint64_t heads = heads_per_group(op, state), queries = task_rows(static_cast<uint32_t>(heads)) * heads;
-    const uint64_t gathered = uint64_t{kTilePositions} * (state.key_dim + padded_dim(state.value_dim)) / 2;   // float16
+    const uint64_t heads = heads_per_group(op, state),
+                   queries = task_rows(static_cast<uint32_t>(heads)) * heads;
+    const uint64_t gathered =
+        uint64_t{kTilePositions} * (state.key_dim + padded_dim(state.value_dim)) / 2;  // float16
     const uint64_t pointers = queries * sizeof(float*) / sizeof(float);
-    return queries * (2 * state_stride(state.value_dim) + kTilePositions + kRowLanes) + gathered + pointers + 64;
+    return queries * (2 * state_stride(state.value_dim) + kTilePositions + kRowLanes) + gathered + pointers +
+           64;
 }
 
 uint64_t scratch_floats(const Program& program) {
@@ -99,7 +107,8 @@ uint64_t scratch_floats(const Program& program) {
         if (const auto* attention = std::get_if<AttentionOp>(&op)) {
             floats = std::max(floats, attention_floats(*attention, program.state(attention->state)));
         } else if (const auto* append = std::get_if<KvAppendOp>(&op)) {
-            floats = std::max<uint64_t>(floats, std::max(program.value(append->keys).width, program.value(append->values).width));
+            floats = std::max<uint64_t>(
+                floats, std::max(program.value(append->keys).width, program.value(append->values).width));
         }
     }
     return (floats + kRowLanes - 1) / kRowLanes * kRowLanes;
@@ -110,15 +119,18 @@ uint64_t partial_floats_per_chunk(const Program& program) {
     for (const Op& op : program.ops) {
         if (const auto* attention = std::get_if<AttentionOp>(&op)) {
             const KvStateDecl& state = program.state(attention->state);
-            floats = std::max<uint64_t>(floats, heads_per_group(*attention, state) * state_stride(state.value_dim));
+            floats = std::max<uint64_t>(floats,
+                                        heads_per_group(*attention, state) * state_stride(state.value_dim));
         }
     }
     return floats;
 }
 
-Sizes plan_sizes(const Program& program, const StepPlan& steps, const CompileOptions& options, uint32_t n_threads) {
+Sizes plan_sizes(const Program& program, const StepPlan& steps, const CompileOptions& options,
+                 const MemoryShape& shape) {
     Sizes sizes;
-    sizes.n_threads = n_threads;
+    sizes.n_threads = shape.n_threads;
+    sizes.onednn = sizes.take({onednn_scratch_floats(shape.onednn_columns), sizeof(float)});
     for (const StepPlan::Slot& slot : steps.slots) {
         sizes.slots.push_back(sizes.take({rows_of(slot, options), slot_stride(slot), sizeof(float)}));
     }
@@ -128,18 +140,24 @@ Sizes plan_sizes(const Program& program, const StepPlan& steps, const CompileOpt
     for (const KvStateDecl& state : program.states) {
         const uint64_t positions = uint64_t{options.n_pages[state.group]} * options.page_tokens;
         sizes.keys.push_back(sizes.take({positions, state.n_kv_heads, state.key_dim, sizeof(uint16_t)}));
-        sizes.values.push_back(sizes.take({positions, state.n_kv_heads, padded_dim(state.value_dim), sizeof(uint16_t)}));
+        sizes.values.push_back(
+            sizes.take({positions, state.n_kv_heads, padded_dim(state.value_dim), sizeof(uint16_t)}));
     }
-    for (const RopeOp& shape : rope_shapes(program)) {
-        sizes.angles.push_back(sizes.take({options.max_rows, 2, shape.rotated_dim, sizeof(float)}));
+    for (const RopeOp& rope : rope_shapes(program)) {
+        sizes.angles.push_back(sizes.take({options.max_rows, 2, rope.rotated_dim, sizeof(float)}));
     }
     sizes.scratch = sizes.take({scratch_floats(program), sizeof(float)});
-    sizes.partials = sizes.take({shared_units(n_threads), chunks_of(options.max_context_tokens), partial_floats_per_chunk(program), sizeof(float)});
-    sizes.argmax = sizes.take({options.max_output_rows, (program.vocab_size + kArgmaxColumns - 1) / kArgmaxColumns, sizeof(ArgmaxResult)});
+    sizes.partials = sizes.take({shared_units(shape.n_threads), chunks_of(options.max_context_tokens),
+                                 partial_floats_per_chunk(program), sizeof(float)});
+    sizes.argmax =
+        sizes.take({options.max_output_rows, (program.vocab_size + kArgmaxColumns - 1) / kArgmaxColumns,
+                    sizeof(ArgmaxResult)});
     return sizes;
 }
 
-Status too_much() { return Status(StatusCode::out_of_memory, "The sizes of pages or scratch don't fit in 64 bits."); }
+Status too_much() {
+    return Status(StatusCode::out_of_memory, "The sizes of pages or scratch don't fit in 64 bits.");
+}
 
 Status allocate_into(AlignedBuffer& buffer, uint64_t size_bytes, std::string_view what) {
     Result<AlignedBuffer> made = AlignedBuffer::allocate(size_bytes);
@@ -148,7 +166,8 @@ Status allocate_into(AlignedBuffer& buffer, uint64_t size_bytes, std::string_vie
     return {};
 }
 
-Status allocate_all(std::vector<AlignedBuffer>& buffers, const std::vector<uint64_t>& sizes, std::string_view what) {
+Status allocate_all(std::vector<AlignedBuffer>& buffers, const std::vector<uint64_t>& sizes,
+                    std::string_view what) {
     buffers.resize(sizes.size());
     for (size_t i = 0; i < sizes.size(); ++i) TAKT_RETURN_IF_ERROR(allocate_into(buffers[i], sizes[i], what));
     return {};
@@ -156,15 +175,17 @@ Status allocate_all(std::vector<AlignedBuffer>& buffers, const std::vector<uint6
 
 }  // namespace
 
-Result<MemoryPlan> CpuMemory::plan(const Program& program, const StepPlan& steps, const CompileOptions& options, uint32_t n_threads) {
-    Sizes sizes = plan_sizes(program, steps, options, n_threads);
+Result<MemoryPlan> CpuMemory::plan(const Program& program, const StepPlan& steps,
+                                   const CompileOptions& options, const MemoryShape& shape) {
+    Sizes sizes = plan_sizes(program, steps, options, shape);
     MemoryPlan plan{0, sizes.total_state(), sizes.total_scratch()};
     if (sizes.overflow) return too_much();
     return plan;
 }
 
-Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& steps, const CompileOptions& options, uint32_t n_threads) {
-    Sizes sizes = plan_sizes(program, steps, options, n_threads);
+Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& steps,
+                                      const CompileOptions& options, const MemoryShape& shape) {
+    Sizes sizes = plan_sizes(program, steps, options, shape);
     sizes.total_scratch();
     sizes.total_state();
     if (sizes.overflow) return too_much();
@@ -189,11 +210,14 @@ Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& st
     }
     memory.rope_table_of_.resize(program.values.size());
     for (const RopeOp* op : rope_ops(program)) {
-        const auto found = std::ranges::find_if(shapes, [&](const RopeOp& shape) { return same_angles(shape, *op); });
+        const auto found =
+            std::ranges::find_if(shapes, [&](const RopeOp& known) { return same_angles(known, *op); });
         memory.rope_table_of_[op->out.index] = static_cast<uint32_t>(found - shapes.begin());
     }
     memory.scratch_floats_ = sizes.scratch / sizeof(float);
-    TAKT_RETURN_IF_ERROR(allocate_into(memory.scratch_, sizes.scratch * n_threads, "Scratch"));
+    TAKT_RETURN_IF_ERROR(allocate_into(memory.scratch_, sizes.scratch * shape.n_threads, "Scratch"));
+    memory.onednn_floats_ = sizes.onednn / sizeof(float);
+    TAKT_RETURN_IF_ERROR(allocate_into(memory.onednn_scratch_, sizes.onednn * shape.n_threads, "Scratch"));
     TAKT_RETURN_IF_ERROR(allocate_into(memory.partials_, sizes.partials, "Scratch"));
     TAKT_RETURN_IF_ERROR(allocate_into(memory.argmax_parts_, sizes.argmax, "Scratch"));
     memory.floats_.resize(program.values.size());
@@ -203,7 +227,8 @@ Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& st
             memory.floats_[v] = {memory.slots_[slot].as<float>().data(), slot_stride(steps.slots[slot])};
         }
         if (const uint32_t slot = steps.quantized_slot[v]; slot != kNoSlot) {
-            memory.quantized_[v] = QuantizedRows(memory.quantized_slots_[slot].data(), program.values[v].width);
+            memory.quantized_[v] =
+                QuantizedRows(memory.quantized_slots_[slot].data(), program.values[v].width);
         }
     }
     return memory;
@@ -216,7 +241,8 @@ uint64_t CpuMemory::state_bytes() const {
 }
 
 uint64_t CpuMemory::scratch_bytes() const {
-    uint64_t total = scratch_.size_bytes() + partials_.size_bytes() + argmax_parts_.size_bytes();
+    uint64_t total = scratch_.size_bytes() + onednn_scratch_.size_bytes() + partials_.size_bytes() +
+                     argmax_parts_.size_bytes();
     for (const AlignedBuffer& buffer : slots_) total += buffer.size_bytes();
     for (const AlignedBuffer& buffer : quantized_slots_) total += buffer.size_bytes();
     for (const RopeTable& table : rope_tables_) total += table.angles.size_bytes();

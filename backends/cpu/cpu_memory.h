@@ -13,8 +13,8 @@
 
 namespace takt::cpu {
 
-// Positions whose attention is summed on its own; the sums are merged in order of position. A constant of absolute positions, so that
-// threads may share a long sequence and no bit depends on whether they do.
+// Positions whose attention is summed on its own; the sums are merged in order of position. A constant of
+// absolute positions, so that threads may share a long sequence and no bit depends on whether they do.
 constexpr uint32_t kChunkPositions = 512;
 // Query rows times query heads per key head of one attention task, at most (or one row).
 constexpr uint32_t kTaskQueries = 48;
@@ -25,7 +25,8 @@ constexpr uint32_t kArgmaxColumns = 16384;
 
 // Float16 keys and values of one layer:
 //   keys    [page][n_kv_heads][key_dim][page_tokens]: the positions of a dimension side by side
-//   values  [page][n_kv_heads][page_tokens][value_stride]: value_dim rounded up to whole vectors, the rest zero
+//   values  [page][n_kv_heads][page_tokens][value_stride]: value_dim rounded up to whole vectors, the rest
+//   zero
 struct KvPages {
     uint64_t key_page_values() const { return uint64_t{n_kv_heads} * key_dim * page_tokens; }
     uint64_t value_page_values() const { return uint64_t{n_kv_heads} * page_tokens * value_stride; }
@@ -35,24 +36,32 @@ struct KvPages {
 
 // Cosines and sines of the rows of a step for one shape of RoPE, shared by all its ops.
 struct RopeTable {
-    RopeOp shape;                      // in and out mean nothing
-    std::vector<double> frequencies;   // [rotated_dim / 2]
-    AlignedBuffer angles;              // [max_rows][2][rotated_dim]: cosines, then sines with their sign
+    RopeOp shape;                     // in and out mean nothing
+    std::vector<double> frequencies;  // [rotated_dim / 2]
+    AlignedBuffer angles;             // [max_rows][2][rotated_dim]: cosines, then sines with their sign
     float* cosines(uint32_t row) { return angles.as<float>().data() + size_t{row} * 2 * shape.rotated_dim; }
     float* sines(uint32_t row) { return cosines(row) + shape.rotated_dim; }
 };
 
 struct Rows {
     float* data = nullptr;
-    size_t stride = 0;                 // floats
+    size_t stride = 0;  // floats
     float* row(uint32_t index) const { return data + index * stride; }
+};
+
+// What sizes depend on beside the program and the options.
+struct MemoryShape {
+    uint32_t n_threads = 1;
+    uint32_t onednn_columns = 0;  // of the widest matrix that oneDNN multiplies; 0: none
 };
 
 class CpuMemory {
 public:
     // What allocate() would hold; out_of_memory if a size overflows.
-    static Result<MemoryPlan> plan(const Program& program, const StepPlan& steps, const CompileOptions& options, uint32_t n_threads);
-    static Result<CpuMemory> allocate(const Program& program, const StepPlan& steps, const CompileOptions& options, uint32_t n_threads);
+    static Result<MemoryPlan> plan(const Program& program, const StepPlan& steps,
+                                   const CompileOptions& options, const MemoryShape& shape);
+    static Result<CpuMemory> allocate(const Program& program, const StepPlan& steps,
+                                      const CompileOptions& options, const MemoryShape& shape);
 
     Rows rows(ValueId value) const { return floats_[value.index]; }
     const QuantizedRows& quantized(ValueId value) const { return quantized_[value.index]; }
@@ -62,6 +71,10 @@ public:
     std::vector<RopeTable>& rope_tables() { return rope_tables_; }
     // Scratch of one worker, 64-byte aligned, big enough for any step.
     float* scratch(uint32_t worker) { return scratch_.as<float>().data() + worker * scratch_floats_; }
+    // Of the same worker, for the weights that oneDNN reads.
+    float* onednn_scratch(uint32_t worker) {
+        return onednn_scratch_.as<float>().data() + worker * onednn_floats_;
+    }
     // Attention states of chunks that threads share.
     float* partials() { return partials_.as<float>().data(); }
     std::span<ArgmaxResult> argmax_parts() { return argmax_parts_.as<ArgmaxResult>(); }
@@ -71,22 +84,34 @@ public:
 
 private:
     std::vector<AlignedBuffer> slots_, quantized_slots_;
-    std::vector<Rows> floats_;               // by value
-    std::vector<QuantizedRows> quantized_;   // by value
+    std::vector<Rows> floats_;              // by value
+    std::vector<QuantizedRows> quantized_;  // by value
     std::vector<KvPages> pages_;
     std::vector<RopeTable> rope_tables_;
-    std::vector<uint32_t> rope_table_of_;    // by output value
-    AlignedBuffer scratch_, partials_, argmax_parts_;
-    size_t scratch_floats_ = 0;
+    std::vector<uint32_t> rope_table_of_;  // by output value
+    AlignedBuffer scratch_, onednn_scratch_, partials_, argmax_parts_;
+    size_t scratch_floats_ = 0, onednn_floats_ = 0;
 };
 
-constexpr uint32_t padded_dim(uint32_t dim) { return (dim + kRowLanes - 1) / kRowLanes * kRowLanes; }
-constexpr size_t state_stride(uint32_t value_dim) { return kStateValues + padded_dim(value_dim); }
-constexpr uint32_t heads_per_group(const AttentionOp& op, const KvStateDecl& state) { return op.n_heads / state.n_kv_heads; }
+constexpr uint32_t padded_dim(uint32_t dim) {
+    return (dim + kRowLanes - 1) / kRowLanes * kRowLanes;
+}
+constexpr size_t state_stride(uint32_t value_dim) {
+    return kStateValues + padded_dim(value_dim);
+}
+constexpr uint32_t heads_per_group(const AttentionOp& op, const KvStateDecl& state) {
+    return op.n_heads / state.n_kv_heads;
+}
 // Rows of one attention task.
-constexpr uint32_t task_rows(uint32_t heads) { return heads >= kTaskQueries / 2 ? 1 : kTaskQueries / heads < 16 ? kTaskQueries / heads : 16; }
+constexpr uint32_t task_rows(uint32_t heads) {
+    return heads >= kTaskQueries / 2 ? 1 : kTaskQueries / heads < 16 ? kTaskQueries / heads : 16;
+}
 // Tasks of single rows below which chunks are shared between threads.
-constexpr uint32_t shared_units(uint32_t n_threads) { return n_threads > 1 ? 2 * n_threads : 0; }
-constexpr uint32_t chunks_of(uint32_t n_positions) { return (n_positions + kChunkPositions - 1) / kChunkPositions; }
+constexpr uint32_t shared_units(uint32_t n_threads) {
+    return n_threads > 1 ? 2 * n_threads : 0;
+}
+constexpr uint32_t chunks_of(uint32_t n_positions) {
+    return (n_positions + kChunkPositions - 1) / kChunkPositions;
+}
 
 }  // namespace takt::cpu

@@ -38,10 +38,12 @@ std::vector<Use> uses_of(const Program& program) {
 // Tells the caller how far the load is and asks whether to go on.
 class Progress {
 public:
-    Progress(const Program& program, const std::vector<Use>& uses, const LoadProgress& report) : report_(report) {
+    Progress(const Program& program, const std::vector<Use>& uses, const LoadProgress& report)
+        : report_(report) {
         for (size_t i = 0; i < uses.size(); ++i) {
             const WeightDecl& weight = program.weights[i];
-            total_ += row_bytes(weight.dtype, weight.columns) * weight.rows * (uint64_t{uses[i].matrix} + uses[i].vector);
+            total_ += row_bytes(weight.dtype, weight.columns) * weight.rows *
+                      (uint64_t{uses[i].matrix} + uses[i].vector);
         }
     }
     Status advance(uint64_t bytes) {
@@ -55,14 +57,16 @@ private:
     uint64_t done_ = 0, total_ = 0;
 };
 
-Result<PackedMatrix> load_matrix(const WeightDecl& weight, const WeightSource& source, ThreadPool& pool, Progress& progress) {
+Result<PackedMatrix> load_matrix(const WeightDecl& weight, const WeightSource& source, ThreadPool& pool,
+                                 Progress& progress) {
     const uint64_t bytes_per_row = row_bytes(weight.dtype, weight.columns);
     const auto read = [&](uint64_t first_row, uint32_t, std::span<std::byte> out) -> Status {
         TAKT_RETURN_IF_ERROR(source.read(weight.name, first_row * bytes_per_row, out));
         return progress.advance(out.size());
     };
     Result<PackedMatrix> matrix = PackedMatrix::pack(weight.dtype, weight.rows, weight.columns, read, pool);
-    if (!matrix.ok() && matrix.status().code() == StatusCode::out_of_memory) return matrix.status().with_context("Loading " + weight.name);
+    if (!matrix.ok() && matrix.status().code() == StatusCode::out_of_memory)
+        return matrix.status().with_context("Loading " + weight.name);
     return matrix;
 }
 
@@ -80,7 +84,8 @@ Result<AlignedBuffer> load_vector(const WeightDecl& weight, const WeightSource& 
 
 }  // namespace
 
-Result<std::shared_ptr<const PackedWeights>> CpuWeights::load(const Program& program, const WeightSource& source, ThreadPool& pool,
+Result<std::shared_ptr<const PackedWeights>> CpuWeights::load(const Program& program,
+                                                              const WeightSource& source, ThreadPool& pool,
                                                               const LoadProgress& report) {
     const std::vector<Use> uses = uses_of(program);
     auto weights = std::make_shared<CpuWeights>();
@@ -109,13 +114,17 @@ Result<uint64_t> CpuWeights::planned_bytes(const Program& program) {
         const WeightDecl& weight = program.weights[i];
         std::optional<uint64_t> bytes = 0;
         if (uses[i].matrix) {
-            const Result<uint64_t> packed = PackedMatrix::packed_bytes(weight.dtype, weight.rows, weight.columns);
+            const Result<uint64_t> packed =
+                PackedMatrix::packed_bytes(weight.dtype, weight.rows, weight.columns);
             if (!packed.ok()) return packed.status().with_context(weight.name);
             bytes = *packed;
         }
-        if (uses[i].vector) bytes = checked_add(*bytes, uint64_t{weight.rows} * weight.columns * sizeof(float));
+        if (uses[i].vector)
+            bytes = checked_add(*bytes, uint64_t{weight.rows} * weight.columns * sizeof(float));
         if (bytes) bytes = checked_add(total, *bytes);
-        if (!bytes) return Status(StatusCode::out_of_memory, fmt::format("The weights up to {} don't fit in memory.", weight.name));
+        if (!bytes)
+            return Status(StatusCode::out_of_memory,
+                          fmt::format("The weights up to {} don't fit in memory.", weight.name));
         total = *bytes;
     }
     return total;

@@ -15,7 +15,8 @@ namespace takt::cpu {
 class CpuWeights final : public PackedWeights {
 public:
     // Reads and packs every weight, window by window. `progress` counts bytes of the file.
-    static Result<std::shared_ptr<const PackedWeights>> load(const Program& program, const WeightSource& source, ThreadPool& pool,
+    static Result<std::shared_ptr<const PackedWeights>> load(const Program& program,
+                                                             const WeightSource& source, ThreadPool& pool,
                                                              const LoadProgress& progress);
     // What load() would hold; the error names a weight that can't be packed.
     static Result<uint64_t> planned_bytes(const Program& program);
@@ -24,10 +25,12 @@ public:
     // Of a weight that matmul or embed reads.
     const PackedMatrix& matrix(WeightId id) const { return matrices_[id.index]; }
     // Of a weight that another op reads, or a bias; nullptr for an invalid id.
-    const float* vector(WeightId id) const { return id.valid() ? vectors_[id.index].as<float>().data() : nullptr; }
+    const float* vector(WeightId id) const {
+        return id.valid() ? vectors_[id.index].as<float>().data() : nullptr;
+    }
 
 private:
-    std::vector<PackedMatrix> matrices_;   // by WeightId::index; a tied head is one of them
+    std::vector<PackedMatrix> matrices_;  // by WeightId::index; a tied head is one of them
     std::vector<AlignedBuffer> vectors_;
 };
 

@@ -37,7 +37,8 @@ public:
             fuse_gate(i);
             work_in_place(i);
         }
-        while (take_row_ops() || take_gated() || take_products() || take_attention()) {}
+        while (take_row_ops() || take_gated() || take_products() || take_attention()) {
+        }
         assign_slots(program_, home_, plan_);
         return std::move(plan_);
     }
@@ -57,15 +58,16 @@ private:
     // The product that writes a value which `reader` alone reads; kNone if there is none.
     uint32_t private_product(ValueId value) const {
         const uint32_t writer = writer_[value.index];
-        const bool fits = writer != kNone && is<MatmulOp>(program_.ops[writer]) && readers_[value.index].size() == 1;
+        const bool fits =
+            writer != kNone && is<MatmulOp>(program_.ops[writer]) && readers_[value.index].size() == 1;
         return fits && !is_output(value) && swallows_[writer] == kNone ? writer : kNone;
     }
     // Whether anyone needs more of the value than its quantized form.
     bool reads_floats(ValueId value) const {
         return is_output(value) || std::ranges::any_of(readers_[value.index], [&](uint32_t reader) {
-            const auto* product = std::get_if<MatmulOp>(&program_.ops[reader]);
-            return !product || !is_block_quantized(program_.weight(product->weight).dtype);
-        });
+                   const auto* product = std::get_if<MatmulOp>(&program_.ops[reader]);
+                   return !product || !is_block_quantized(program_.weight(product->weight).dtype);
+               });
     }
     bool written(ValueId value) const { return writer_[value.index] == kNone || done_[writer_[value.index]]; }
     bool ready(uint32_t i) const;
@@ -83,13 +85,13 @@ private:
     const Program& program_;
     uint32_t n_ops_;
     StepPlan plan_;
-    std::vector<std::vector<uint32_t>> readers_;   // by value: ops
-    std::vector<uint32_t> writer_;                 // by value
-    std::vector<uint32_t> home_;                   // by value: the value whose buffer it lives in
-    std::vector<bool> quantized_;                  // by value
-    std::vector<bool> done_;                       // by op
-    std::vector<uint32_t> swallows_;               // by product: the add or gated activation that it computes too
-    std::vector<bool> swallowed_;                  // by op
+    std::vector<std::vector<uint32_t>> readers_;  // by value: ops
+    std::vector<uint32_t> writer_;                // by value
+    std::vector<uint32_t> home_;                  // by value: the value whose buffer it lives in
+    std::vector<bool> quantized_;                 // by value
+    std::vector<bool> done_;                      // by op
+    std::vector<uint32_t> swallows_;  // by product: the add or gated activation that it computes too
+    std::vector<bool> swallowed_;     // by op
 };
 
 void Planner::find_readers() {
@@ -101,8 +103,8 @@ void Planner::find_readers() {
     for (uint32_t i = 0; i < home_.size(); ++i) home_[i] = i;
 }
 
-// a + weight * in, where nobody else reads the product and nobody reads the residual later: the product adds into the residual's
-// own buffer.
+// a + weight * in, where nobody else reads the product and nobody reads the residual later: the product adds
+// into the residual's own buffer.
 void Planner::fuse_residual(uint32_t add_index) {
     const auto* add = std::get_if<AddOp>(&program_.ops[add_index]);
     if (!add) return;
@@ -143,7 +145,8 @@ bool Planner::ready(uint32_t i) const {
     for (const ValueId value : used.read_values()) {
         if (!written(value)) return false;
     }
-    if (const auto* attention = std::get_if<AttentionOp>(&program_.ops[i])) return appended(attention->state, i);
+    if (const auto* attention = std::get_if<AttentionOp>(&program_.ops[i]))
+        return appended(attention->state, i);
     if (swallows_[i] == kNone || !is<AddOp>(program_.ops[swallows_[i]])) return true;
     // The residual must be there, and all that read it before.
     const Operands add = operands(program_.ops[swallows_[i]]);
@@ -167,7 +170,8 @@ bool Planner::appended(StateId state, uint32_t before) const {
 
 RowStep& Planner::row_step(RowDomain domain) {
     if (!plan_.steps.empty()) {
-        if (auto* last = std::get_if<RowStep>(&plan_.steps.back()); last && last->domain == domain) return *last;
+        if (auto* last = std::get_if<RowStep>(&plan_.steps.back()); last && last->domain == domain)
+            return *last;
     }
     plan_.steps.emplace_back(RowStep{domain, {}, 0});
     return std::get<RowStep>(plan_.steps.back());
@@ -206,9 +210,11 @@ Product Planner::make_product(uint32_t i) const {
 // Whether the step that writes the value was told to write the quantized form too.
 bool Planner::quantized_by_writer(ValueId value) {
     for (Step& step : plan_.steps) {
-        if (auto* gated = std::get_if<GatedStep>(&step); gated && gated->op.out == value) return gated->quantize = true;
+        if (auto* gated = std::get_if<GatedStep>(&step); gated && gated->op.out == value)
+            return gated->quantize = true;
         if (auto* attention = std::get_if<AttentionStep>(&step); attention && attention->op.out == value) {
-            // A task writes the outputs of the heads that share keys: whole blocks of 32, or none of its business.
+            // A task writes the outputs of the heads that share keys: whole blocks of 32, or none of its
+            // business.
             const KvStateDecl& state = program_.state(attention->op.state);
             attention->quantize = attention->op.n_heads / state.n_kv_heads * state.value_dim % 32 == 0;
             return attention->quantize;
@@ -275,6 +281,8 @@ bool Planner::take_attention() {
 
 }  // namespace
 
-StepPlan make_step_plan(const Program& program) { return Planner(program).plan(); }
+StepPlan make_step_plan(const Program& program) {
+    return Planner(program).plan();
+}
 
 }  // namespace takt::cpu

@@ -70,8 +70,8 @@ public:
 };
 
 // First fit, in the order of birth. An output keeps its slot for itself.
-std::vector<uint32_t> fit(const Program& program, const std::vector<Life>& lives, const std::vector<bool>& output,
-                          std::vector<StepPlan::Slot>& slots) {
+std::vector<uint32_t> fit(const Program& program, const std::vector<Life>& lives,
+                          const std::vector<bool>& output, std::vector<StepPlan::Slot>& slots) {
     std::vector<uint32_t> order, busy_until, slot_of(lives.size(), kNoSlot);
     for (uint32_t v = 0; v < lives.size(); ++v) {
         if (lives[v].lived()) order.push_back(v);
@@ -80,7 +80,8 @@ std::vector<uint32_t> fit(const Program& program, const std::vector<Life>& lives
     for (const uint32_t v : order) {
         const ValueDecl& decl = program.values[v];
         const auto fits = [&](uint32_t slot) {
-            return !output[v] && !slots[slot].output && busy_until[slot] < lives[v].first && slots[slot].domain == decl.domain;
+            return !output[v] && !slots[slot].output && busy_until[slot] < lives[v].first &&
+                   slots[slot].domain == decl.domain;
         };
         uint32_t slot = 0;
         while (slot < slots.size() && !fits(slot)) ++slot;

@@ -1,4 +1,5 @@
-// Long sequences on the CPU backend: chunks of positions shared between threads, windows, pages that end anywhere, reused pages.
+// Long sequences on the CPU backend: chunks of positions shared between threads, windows, pages that end
+// anywhere, reused pages.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -16,7 +17,8 @@ using namespace takt::test;
 
 namespace {
 
-constexpr uint32_t kVocab = 48, kPoison = 41 /* a token whose embedding is NaN */, kWidth = 64, kContext = 1300;
+constexpr uint32_t kVocab = 48, kPoison = 41 /* a token whose embedding is NaN */, kWidth = 64,
+                   kContext = 1300;
 
 // Two layers, one of them with a window, both feeding attention with rotated heads.
 std::shared_ptr<const Program> long_program() {
@@ -26,16 +28,20 @@ std::shared_ptr<const Program> long_program() {
         const std::string layer = window ? "window." : "full.";
         const uint32_t group = b.group(layer + "group", window);
         const StateId kv = b.kv_state(layer + "kv", group, 2, 16, 16);
-        const ValueId normed = b.rms_norm(layer + "normed", x, b.weight(layer + "norm", DType::f32, 1, kWidth), 1e-5f);
+        const ValueId normed =
+            b.rms_norm(layer + "normed", x, b.weight(layer + "norm", DType::f32, 1, kWidth), 1e-5f);
         const auto rotated = [&](const char* name, uint32_t rows) {
-            const ValueId in = b.matmul(layer + name, normed, b.weight(layer + "w_" + name, DType::q8_0, rows, kWidth));
-            return b.rope(layer + name + "_rope", in, RopeOp{{}, {}, 16, 16, RopeStyle::neox, 10000.0f, 1.0f, {}});
+            const ValueId in =
+                b.matmul(layer + name, normed, b.weight(layer + "w_" + name, DType::q8_0, rows, kWidth));
+            return b.rope(layer + name + "_rope", in,
+                          RopeOp{{}, {}, 16, 16, RopeStyle::neox, 10000.0f, 1.0f, {}});
         };
         const ValueId q = rotated("q", 64), k = rotated("k", 32);
         const ValueId v = b.matmul(layer + "v", normed, b.weight(layer + "w_v", DType::q4_0, 32, kWidth));
         b.kv_append(k, v, kv);
         const ValueId attended = b.attention(layer + "attended", q, kv, 4, 0.25f);
-        x = b.add(layer + "out", x, b.matmul(layer + "o", attended, b.weight(layer + "w_o", DType::q4_1, kWidth, 64)));
+        x = b.add(layer + "out", x,
+                  b.matmul(layer + "o", attended, b.weight(layer + "w_o", DType::q4_1, kWidth, 64)));
     }
     const ValueId hidden = b.select_rows("hidden", x);
     const ValueId logits = b.matmul("logits", hidden, b.weight("head", DType::f32, kVocab, kWidth));
@@ -60,8 +66,10 @@ public:
         TAKT_RETURN_IF_ERROR(inner_.read(weight, offset_bytes, out));
         if (weight != "table") return {};
         const float nan = std::numeric_limits<float>::quiet_NaN();
-        for (uint64_t at = uint64_t{kPoison} * kWidth * sizeof nan; at < uint64_t{kPoison + 1} * kWidth * sizeof nan; at += sizeof nan) {
-            if (at >= offset_bytes && at + sizeof nan <= offset_bytes + out.size()) std::memcpy(out.data() + (at - offset_bytes), &nan, sizeof nan);
+        for (uint64_t at = uint64_t{kPoison} * kWidth * sizeof nan;
+             at < uint64_t{kPoison + 1} * kWidth * sizeof nan; at += sizeof nan) {
+            if (at >= offset_bytes && at + sizeof nan <= offset_bytes + out.size())
+                std::memcpy(out.data() + (at - offset_bytes), &nan, sizeof nan);
         }
         return {};
     }
@@ -80,8 +88,11 @@ struct Compiled {
     std::unique_ptr<Executable> executable;
     std::unique_ptr<StepDriver> driver;
 
-    Compiled(Result<std::unique_ptr<Backend>> (*create)(const BackendContext&), uint32_t n_threads, uint32_t page_tokens)
-        : pool(n_threads), backend(create({&pool, nullptr, ""}).value()), options(compile_options(*program, 512, kContext, 2, page_tokens)) {
+    Compiled(Result<std::unique_ptr<Backend>> (*create)(const BackendContext&), uint32_t n_threads,
+             uint32_t page_tokens)
+        : pool(n_threads),
+          backend(create({&pool, nullptr, ""}).value()),
+          options(compile_options(*program, 512, kContext, 2, page_tokens)) {
         auto weights = backend->load_weights(*program, source, store, {});
         REQUIRE(weights.ok());
         auto compiled = backend->compile(program, *weights, options);
@@ -111,7 +122,8 @@ TEST_CASE("a long sequence gets the same bits from any number of threads, chunks
     CHECK(std::ranges::all_of(expected, [](float x) { return std::isfinite(x); }));
     for (const uint32_t n_threads : {1u, 2u, 3u, 8u}) {
         for (const uint32_t page_tokens : {16u, 24u, 32u, 128u}) {
-            CHECK(Compiled(create_cpu_backend, n_threads, page_tokens).last_logits(tokens, 5, 100) == expected);
+            CHECK(Compiled(create_cpu_backend, n_threads, page_tokens).last_logits(tokens, 5, 100) ==
+                  expected);
         }
     }
 }
@@ -128,7 +140,8 @@ TEST_CASE("a long sequence is close to the reference, in the window too") {
     CHECK(std::sqrt(difference / size) < 0.02);
 }
 
-TEST_CASE("pages that a broken sequence left behind don't harm the next one, nor does it harm its neighbour") {
+TEST_CASE(
+    "pages that a broken sequence left behind don't harm the next one, nor does it harm its neighbour") {
     Compiled compiled(create_cpu_backend, 2, 32);
     const std::vector<int32_t> tokens = some_tokens(600), poison(1290, static_cast<int32_t>(kPoison));
     const std::vector<float> expected = compiled.driver->logits(1, tokens, 100).value();
@@ -142,7 +155,8 @@ TEST_CASE("pages that a broken sequence left behind don't harm the next one, nor
         compiled.driver->release(1);
     }
     const std::span<const int32_t> all(tokens), bad(poison);
-    const StepDriver::Chunk chunks[] = {{1, all.first(200), OutputWanted::argmax}, {2, bad.first(200), OutputWanted::argmax}};
+    const StepDriver::Chunk chunks[] = {{1, all.first(200), OutputWanted::argmax},
+                                        {2, bad.first(200), OutputWanted::argmax}};
     const Result<StepOutput> output = compiled.driver->step(chunks);
     REQUIRE(output.ok());
     CHECK(std::equal(output->logits.begin(), output->logits.begin() + 200 * kVocab, expected.begin()));
@@ -159,8 +173,10 @@ TEST_CASE("a page copied for a fork serves as the original") {
     const auto run = [&](uint64_t sequence, size_t start, size_t n, const std::vector<uint32_t>& pages) {
         const BlockTable tables[] = {pages, pages};
         const std::vector<OutputWanted> wanted(n, OutputWanted::logits);
-        const BatchSequence batch{sequence, 0, static_cast<uint32_t>(n), static_cast<uint32_t>(start), tables};
-        const StepOutput output = compiled.executable->run({std::span(tokens).subspan(start, n), wanted, {&batch, 1}}).value();
+        const BatchSequence batch{sequence, 0, static_cast<uint32_t>(n), static_cast<uint32_t>(start),
+                                  tables};
+        const StepOutput output =
+            compiled.executable->run({std::span(tokens).subspan(start, n), wanted, {&batch, 1}}).value();
         return std::vector<float>(output.logits.begin(), output.logits.end());
     };
     run(1, 0, 32, first);
@@ -170,4 +186,39 @@ TEST_CASE("a page copied for a fork serves as the original") {
     CHECK(compiled.executable->commit(2, 1).ok());
     CHECK_FALSE(compiled.executable->commit(2, 2).ok());
     CHECK_FALSE(compiled.executable->commit(1, 1).ok());
+}
+
+TEST_CASE(
+    "dense products of many rows are close to the exact ones, with bias and residual, and allocate what was "
+    "planned") {
+    ProgramBuilder b("dense", kVocab);
+    const ValueId x = b.embed("x", b.weight("table", DType::f32, kVocab, kWidth));
+    const ValueId wide = b.matmul("wide", x, b.weight("w_wide", DType::f16, 200, kWidth),
+                                  b.weight("bias", DType::f32, 1, 200));
+    const ValueId out = b.add("out", b.scale("twice", x, 2),
+                              b.matmul("narrow", wide, b.weight("w_narrow", DType::f16, kWidth, 200)));
+    const ValueId hidden = b.select_rows("hidden", out);
+    const ValueId logits = b.matmul("logits", hidden, b.weight("head", DType::f32, kVocab, kWidth));
+    const auto program = std::make_shared<const Program>(std::move(b).finish(hidden, logits).value());
+    const PoisonedWeights source(*program);
+    ThreadPool pool(2);
+    const std::vector<std::string> levels = create_cpu_backend({}).value()->device_info().isa_levels;
+    for (const std::string& level : levels) {
+        INFO(level);
+        const auto backend = create_cpu_backend({&pool, nullptr, level}).value();
+        WeightStore store;
+        const auto weights = backend->load_weights(*program, source, store, {}).value();
+        const std::vector<int32_t> tokens = some_tokens(300);
+        std::vector<float> rows[2];
+        for (const bool deterministic : {false, true}) {
+            CompileOptions options = compile_options(*program, 300, 300);
+            options.deterministic = deterministic;
+            const auto executable = backend->compile(program, weights, options).value();
+            CHECK(executable->memory().scratch_bytes == backend->plan(*program, options)->scratch_bytes);
+            StepDriver driver(*program, *executable, options);
+            rows[deterministic] = driver.logits(1, tokens, 300).value();
+        }
+        for (size_t i = 0; i < rows[0].size(); ++i)
+            CHECK(rows[0][i] == Approx(rows[1][i]).epsilon(1e-4).margin(1e-3));
+    }
 }

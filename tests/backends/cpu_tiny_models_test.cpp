@@ -1,4 +1,5 @@
-// The CPU backend on the tiny models: close to the independent logits, and the same bits however the rows are fed.
+// The CPU backend on the tiny models: close to the independent logits, and the same bits however the rows are
+// fed.
 #include <catch2/catch.hpp>
 
 #include <cmath>
@@ -23,7 +24,8 @@ struct Compiled {
     std::unique_ptr<Executable> executable;
     std::unique_ptr<StepDriver> driver;
 
-    Compiled(const std::string& name, uint32_t n_sequences, uint32_t page_tokens, uint32_t n_threads, const std::string& isa = "")
+    Compiled(const std::string& name, uint32_t n_sequences, uint32_t page_tokens, uint32_t n_threads,
+             const std::string& isa = "")
         : model(load_tiny(name)),
           pool(n_threads),
           backend(create_cpu_backend({&pool, nullptr, isa}).value()),
@@ -48,7 +50,9 @@ struct Compiled {
     }
 };
 
-std::span<const float> row_of(std::span<const float> logits, size_t row, size_t width) { return logits.subspan(row * width, width); }
+std::span<const float> row_of(std::span<const float> logits, size_t row, size_t width) {
+    return logits.subspan(row * width, width);
+}
 
 double kl_divergence(std::span<const float> expected, std::span<const float> got) {
     const auto log_sum = [](std::span<const float> row) {
@@ -72,7 +76,8 @@ double golden_check(const std::string& name, const char* key) {
 
 }  // namespace
 
-TEST_CASE("cpu logits of float32 models differ from the independent ones by what float16 keys and values cost") {
+TEST_CASE(
+    "cpu logits of float32 models differ from the independent ones by what float16 keys and values cost") {
     const std::string name = GENERATE(from_range(std::begin(kTinyFamilies), std::end(kTinyFamilies)));
     Compiled compiled(name, 1, 32, 2);
     const size_t vocab = compiled.model->program()->vocab_size;
@@ -87,7 +92,7 @@ TEST_CASE("cpu logits of float32 models differ from the independent ones by what
         }
     }
     INFO(name);
-    CHECK(worst < 0.02);   // logits spread by 2.8; measured 0.003 to 0.013
+    CHECK(worst < 0.02);  // logits spread by 2.8; measured 0.003 to 0.013
     CHECK(worst > 0);
 }
 
@@ -100,16 +105,19 @@ TEST_CASE("cpu logits of quantized models are at least as close to the oracle as
     for (const GoldenSequence& sequence : golden_sequences(name)) {
         const std::vector<float> logits = compiled.logits(sequence.ids, 96);
         for (size_t i = 0; i < sequence.positions.size(); ++i, ++n) {
-            sum += kl_divergence(row_of(sequence.logits, i, vocab), row_of(logits, sequence.positions[i], vocab));
+            sum += kl_divergence(row_of(sequence.logits, i, vocab),
+                                 row_of(logits, sequence.positions[i], vocab));
         }
     }
     INFO(name);
-    // Twelve rows: the noise between two equally good roundings is some percent (measured 0.42 to 1.11 of it).
+    // Twelve rows: the noise between two equally good roundings is some percent (measured 0.42 to 1.11 of
+    // it).
     CHECK(sum / static_cast<double>(n) <= 1.15 * golden_check(name, "llama_cpp_mean_kl"));
 }
 
 TEST_CASE("cpu logits are the same bits for any chunks, page sizes, threads and instruction sets") {
-    const std::string name = GENERATE(as<std::string>{}, "llama", "gemma3", "qwen2", "quant-q4_1", "quant-q6_k");
+    const std::string name =
+        GENERATE(as<std::string>{}, "llama", "gemma3", "qwen2", "quant-q4_1", "quant-q6_k");
     const std::vector<int32_t> ids = golden_sequences(name).back().ids;
     const std::vector<float> whole = Compiled(name, 1, 32, 1).logits(ids, 96);
     INFO(name);
@@ -134,7 +142,8 @@ TEST_CASE("ten sequences in one batch get the bits that each has alone") {
     std::vector<std::vector<int32_t>> prompts;
     std::vector<std::vector<float>> alone;
     for (size_t s = 0; s < 10; ++s) {
-        prompts.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(s), ids.end() - static_cast<std::ptrdiff_t>(s % 3));
+        prompts.emplace_back(ids.begin() + static_cast<std::ptrdiff_t>(s),
+                             ids.end() - static_cast<std::ptrdiff_t>(s % 3));
         alone.push_back(compiled.logits(prompts[s], 96));
     }
     // Prompts of uneven lengths come in uneven chunks, so that rows of prefill and decode meet in every step.
@@ -193,9 +202,10 @@ TEST_CASE("loading weights on the cpu backend tells its progress and can be stop
     const auto weights = backend->load_weights(*model->program(), *model, store, count);
     REQUIRE(weights.ok());
     CHECK(last == total);
-    CHECK(*backend->load_weights(*model->program(), *model, store, {}) == *weights);   // shared
+    CHECK(*backend->load_weights(*model->program(), *model, store, {}) == *weights);  // shared
     WeightStore other;
-    const auto stopped = backend->load_weights(*model->program(), *model, other, [](uint64_t, uint64_t) { return false; });
+    const auto stopped =
+        backend->load_weights(*model->program(), *model, other, [](uint64_t, uint64_t) { return false; });
     REQUIRE_FALSE(stopped.ok());
     CHECK(stopped.status().code() == StatusCode::cancelled);
 }

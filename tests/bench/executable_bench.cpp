@@ -33,7 +33,8 @@ struct Seconds {
     double prefill = 1e9, decode = 1e9, prefill_cpu = 1e9, decode_cpu = 1e9;
 };
 
-// What others run on the machine takes wall time away, but not this. With several threads it counts their waiting too.
+// What others run on the machine takes wall time away, but not this. With several threads it counts their
+// waiting too.
 double cpu_seconds() {
     timespec now{};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
@@ -41,7 +42,8 @@ double cpu_seconds() {
 }
 
 // One prompt and its continuation by the best token.
-Seconds run_once(StepDriver& driver, const std::vector<int32_t>& prompt, uint32_t n_decoded, uint64_t sequence) {
+Seconds run_once(StepDriver& driver, const std::vector<int32_t>& prompt, uint32_t n_decoded,
+                 uint64_t sequence) {
     const SteadyClock clock;
     Seconds seconds;
     const uint64_t start = clock.now_ns();
@@ -72,10 +74,14 @@ Seconds run_once(StepDriver& driver, const std::vector<int32_t>& prompt, uint32_
 
 int main(int argc, char** argv) {
     if (argc < 2) return 2;
-    const auto number = [&](int i, uint32_t otherwise) { return argc > i ? static_cast<uint32_t>(std::atoi(argv[i])) : otherwise; };
+    const auto number = [&](int i, uint32_t otherwise) {
+        return argc > i ? static_cast<uint32_t>(std::atoi(argv[i])) : otherwise;
+    };
     const uint32_t n_threads = number(2, 2), n_prompt = number(3, 512), n_decoded = number(4, 64);
     ThreadPool pool(n_threads);
-    const Logger logger([](LogLevel, std::string_view text) { std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data()); });
+    const Logger logger([](LogLevel, std::string_view text) {
+        std::fprintf(stderr, "%.*s\n", static_cast<int>(text.size()), text.data());
+    });
     const auto backend = check(create_cpu_backend({&pool, &logger, argc > 5 ? argv[5] : ""}));
     const auto model = check(Model::load(check(open_file(argv[1])), logger));
     const Program& program = *model->program();
@@ -100,9 +106,13 @@ int main(int argc, char** argv) {
     }
     const MemoryPlan memory = executable->memory();
     std::printf("%s %s, %u threads\n", backend->device_info().isa.c_str(), argv[1], n_threads);
-    std::printf("  prefill of %u: %.1f tokens/s, %.1f by CPU time\n", n_prompt, n_prompt / best.prefill, n_prompt / best.prefill_cpu);
-    std::printf("  decode of %u: %.1f tokens/s, %.1f by CPU time\n", n_decoded, n_decoded / best.decode, n_decoded / best.decode_cpu);
-    std::printf("  load %.2f s; weights %.1f MB, pages %.1f MB, scratch %.1f MB\n", loading, static_cast<double>(memory.weight_bytes) * 1e-6,
-                static_cast<double>(memory.state_bytes) * 1e-6, static_cast<double>(memory.scratch_bytes) * 1e-6);
+    std::printf("  prefill of %u: %.1f tokens/s, %.1f by CPU time\n", n_prompt, n_prompt / best.prefill,
+                n_prompt / best.prefill_cpu);
+    std::printf("  decode of %u: %.1f tokens/s, %.1f by CPU time\n", n_decoded, n_decoded / best.decode,
+                n_decoded / best.decode_cpu);
+    std::printf("  load %.2f s; weights %.1f MB, pages %.1f MB, scratch %.1f MB\n", loading,
+                static_cast<double>(memory.weight_bytes) * 1e-6,
+                static_cast<double>(memory.state_bytes) * 1e-6,
+                static_cast<double>(memory.scratch_bytes) * 1e-6);
     return 0;
 }

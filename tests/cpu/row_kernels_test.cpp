@@ -1,4 +1,5 @@
-// Row and attention kernels of every instruction set against plain math in double, and against each other bit by bit.
+// Row and attention kernels of every instruction set against plain math in double, and against each other bit
+// by bit.
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -19,7 +20,8 @@ using namespace takt::cpu;
 
 namespace {
 
-constexpr float kInfinity = std::numeric_limits<float>::infinity(), kNan = std::numeric_limits<float>::quiet_NaN();
+constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr size_t kWidths[] = {1, 2, 15, 16, 17, 31, 64, 75, 96, 576, 1000};
 
 std::vector<float> random_floats(size_t n, float size, uint32_t seed) {
@@ -51,9 +53,11 @@ void check_row(size_t n, double tolerance, const RunKernel& run, const Expected&
         run(rows, out.data());
         for (size_t i = 0; i < n; ++i) {
             const double want = expected(i);
-            if (!(std::abs(out[i] - want) <= tolerance * (std::abs(want) + 1))) FAIL_CHECK("value " << i << " of " << n << " is " << out[i] << ", must be " << want);
+            if (!(std::abs(out[i] - want) <= tolerance * (std::abs(want) + 1)))
+                FAIL_CHECK("value " << i << " of " << n << " is " << out[i] << ", must be " << want);
         }
-        CHECK(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(n), out.end(), [](float x) { return x == 123.0f; }));
+        CHECK(std::all_of(out.begin() + static_cast<std::ptrdiff_t>(n), out.end(),
+                          [](float x) { return x == 123.0f; }));
         if (first.empty()) first = out;
         CHECK(same_bits(out, first));
     }
@@ -62,7 +66,8 @@ void check_row(size_t n, double tolerance, const RunKernel& run, const Expected&
 }  // namespace
 
 TEST_CASE("row kernels of every instruction set pass their self-test, and a wrong one doesn't") {
-    for (const IsaLevel level : available_isa_levels()) CHECK(takt::cpu::self_test(make_kernel_table(level).rows).ok());
+    for (const IsaLevel level : available_isa_levels())
+        CHECK(takt::cpu::self_test(make_kernel_table(level).rows).ok());
     KernelTable table = make_kernel_table(available_isa_levels().front());
     table.rows.silu_gate = table.rows.gelu_tanh_gate;
     const Status status = self_test(table.rows);
@@ -81,8 +86,12 @@ TEST_CASE("rms_norm divides by the root of the mean square") {
         double sum = 0;
         for (const float x : in) sum += static_cast<double>(x) * x;
         const double rms = std::sqrt(sum / static_cast<double>(n) + 1e-5);
-        check_row(n, 5e-7, [&](const RowKernels& rows, float* out) { rows.rms_norm(in.data(), weight.data(), out, n, 1e-5f); },
-                  [&](size_t i) { return in[i] / rms * weight[i]; });
+        check_row(
+            n, 5e-7,
+            [&](const RowKernels& rows, float* out) {
+                rows.rms_norm(in.data(), weight.data(), out, n, 1e-5f);
+            },
+            [&](size_t i) { return in[i] / rms * weight[i]; });
     }
 }
 
@@ -90,13 +99,19 @@ TEST_CASE("gated activations hold over the whole range, far into the flat parts"
     for (const float size : {0.01f, 1.0f, 12.0f, 200.0f}) {
         for (const size_t n : kWidths) {
             const std::vector<float> gate = random_floats(n, size, 3), up = random_floats(n, 2, 4);
-            check_row(n, 1e-6, [&](const RowKernels& rows, float* out) { rows.silu_gate(gate.data(), up.data(), out, n); },
-                      [&](size_t i) { return gate[i] / (1 + std::exp(-static_cast<double>(gate[i]))) * up[i]; });
-            check_row(n, 1e-6, [&](const RowKernels& rows, float* out) { rows.gelu_tanh_gate(gate.data(), up.data(), out, n); },
-                      [&](size_t i) {
-                          const double x = gate[i], u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
-                          return 0.5 * x * (1 + std::tanh(u)) * up[i];
-                      });
+            check_row(
+                n, 1e-6,
+                [&](const RowKernels& rows, float* out) { rows.silu_gate(gate.data(), up.data(), out, n); },
+                [&](size_t i) { return gate[i] / (1 + std::exp(-static_cast<double>(gate[i]))) * up[i]; });
+            check_row(
+                n, 1e-6,
+                [&](const RowKernels& rows, float* out) {
+                    rows.gelu_tanh_gate(gate.data(), up.data(), out, n);
+                },
+                [&](size_t i) {
+                    const double x = gate[i], u = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
+                    return 0.5 * x * (1 + std::tanh(u)) * up[i];
+                });
         }
     }
 }
@@ -104,10 +119,15 @@ TEST_CASE("gated activations hold over the whole range, far into the flat parts"
 TEST_CASE("add, scale and soft_cap of a row") {
     for (const size_t n : kWidths) {
         const std::vector<float> a = random_floats(n, 40, 5), b = random_floats(n, 9, 6);
-        check_row(n, 0, [&](const RowKernels& rows, float* out) { rows.add(a.data(), b.data(), out, n); }, [&](size_t i) { return a[i] + b[i]; });
-        check_row(n, 0, [&](const RowKernels& rows, float* out) { rows.scale(a.data(), 0.3f, out, n); }, [&](size_t i) { return a[i] * 0.3f; });
-        check_row(n, 5e-7, [&](const RowKernels& rows, float* out) { rows.soft_cap(a.data(), 30.0f, out, n); },
-                  [&](size_t i) { return 30 * std::tanh(static_cast<double>(a[i]) / 30); });
+        check_row(
+            n, 0, [&](const RowKernels& rows, float* out) { rows.add(a.data(), b.data(), out, n); },
+            [&](size_t i) { return a[i] + b[i]; });
+        check_row(
+            n, 0, [&](const RowKernels& rows, float* out) { rows.scale(a.data(), 0.3f, out, n); },
+            [&](size_t i) { return a[i] * 0.3f; });
+        check_row(
+            n, 5e-7, [&](const RowKernels& rows, float* out) { rows.soft_cap(a.data(), 30.0f, out, n); },
+            [&](size_t i) { return 30 * std::tanh(static_cast<double>(a[i]) / 30); });
     }
 }
 
@@ -144,16 +164,19 @@ TEST_CASE("rope rotates pairs and halves, in place too, and leaves the rest of a
                 sines[a] = -sines[b];
             }
             const auto run = [&](const RowKernels& rows, float* out) {
-                rows.rope({in.data(), out, cosines.data(), sines.data(), kHeads, kHeadDim, rotated, interleaved});
+                rows.rope(
+                    {in.data(), out, cosines.data(), sines.data(), kHeads, kHeadDim, rotated, interleaved});
                 std::vector<float> same = in;
-                rows.rope({same.data(), same.data(), cosines.data(), sines.data(), kHeads, kHeadDim, rotated, interleaved});
+                rows.rope({same.data(), same.data(), cosines.data(), sines.data(), kHeads, kHeadDim, rotated,
+                           interleaved});
                 CHECK(std::equal(same.begin(), same.end(), out));
             };
             check_row(in.size(), 1e-6, run, [&](size_t i) -> double {
                 const size_t head = i / kHeadDim * kHeadDim, d = i % kHeadDim, half = rotated / 2;
                 if (d >= rotated) return in[i];
                 const size_t pair = interleaved ? d / 2 : d % half;
-                const size_t a = head + (interleaved ? 2 * pair : pair), b = head + (interleaved ? 2 * pair + 1 : pair + half);
+                const size_t a = head + (interleaved ? 2 * pair : pair),
+                             b = head + (interleaved ? 2 * pair + 1 : pair + half);
                 const double c = std::cos(angles[pair]), s = std::sin(angles[pair]);
                 return i == a ? in[a] * c - in[b] * s : in[a] * s + in[b] * c;
             });
@@ -202,16 +225,22 @@ struct AttentionCase {
     uint32_t key_dim, value_dim, n_positions, n_queries;
     float scale, soft_cap;
     std::vector<float> queries;
-    std::vector<uint16_t> keys, values;   // [key_dim][positions of whole tiles], [positions][padded value_dim]
+    std::vector<uint16_t> keys, values;  // [key_dim][positions of whole tiles], [positions][padded value_dim]
     size_t padded_positions, padded_dim;
 
     AttentionCase(uint32_t key, uint32_t value, uint32_t positions, uint32_t query, float cap)
-        : key_dim(key), value_dim(value), n_positions(positions), n_queries(query), scale(0.3f), soft_cap(cap),
+        : key_dim(key),
+          value_dim(value),
+          n_positions(positions),
+          n_queries(query),
+          scale(0.3f),
+          soft_cap(cap),
           queries(random_floats(size_t{query} * key, 2, 11)),
           padded_positions((positions + kTilePositions - 1) / kTilePositions * kTilePositions),
           padded_dim((value + 15) / 16 * 16) {
         for (const float x : random_floats(key * padded_positions, 1, 12)) keys.push_back(f32_to_f16(x));
-        for (const float x : random_floats(padded_positions * padded_dim, 1, 13)) values.push_back(f32_to_f16(x));
+        for (const float x : random_floats(padded_positions * padded_dim, 1, 13))
+            values.push_back(f32_to_f16(x));
         // What lies past the last position belongs to nobody and must not be read as a number.
         for (size_t p = positions; p < padded_positions; ++p) {
             for (size_t d = 0; d < key; ++d) keys[d * padded_positions + p] = f32_to_f16(kNan);
@@ -222,7 +251,8 @@ struct AttentionCase {
     // Queries [first, first + n) over positions [from, n_positions).
     std::vector<float> run(const RowKernels& rows, uint32_t first, uint32_t n, uint32_t from) const {
         const size_t stride = kStateValues + padded_dim;
-        std::vector<float> states(n * stride), scores(n * (kTilePositions + kRowLanes)), out(size_t{n} * value_dim);
+        std::vector<float> states(n * stride), scores(n * (kTilePositions + kRowLanes)),
+            out(size_t{n} * value_dim);
         std::vector<const float*> starts;
         for (uint32_t q = 0; q < n; ++q) {
             starts.push_back(queries.data() + size_t{first + q} * key_dim);
@@ -239,7 +269,8 @@ struct AttentionCase {
         tile.states = states.data();
         tile.state_stride = stride;
         tile.scores = scores.data();
-        for (uint32_t base = from / kTilePositions * kTilePositions; base < n_positions; base += kTilePositions) {
+        for (uint32_t base = from / kTilePositions * kTilePositions; base < n_positions;
+             base += kTilePositions) {
             for (uint32_t b = 0; b < kTileBlocks; ++b) {
                 tile.keys[b] = keys.data() + base + b * kRowLanes;
                 tile.key_stride[b] = padded_positions;
@@ -249,7 +280,8 @@ struct AttentionCase {
             tile.end = std::min(n_positions, base + kTilePositions) - base;
             rows.attend(tile);
         }
-        for (uint32_t q = 0; q < n; ++q) rows.finish_state(states.data() + q * stride, out.data() + size_t{q} * value_dim, value_dim);
+        for (uint32_t q = 0; q < n; ++q)
+            rows.finish_state(states.data() + q * stride, out.data() + size_t{q} * value_dim, value_dim);
         return out;
     }
 
@@ -258,7 +290,8 @@ struct AttentionCase {
         for (uint32_t p = from; p < n_positions; ++p) {
             double score = 0;
             for (uint32_t d = 0; d < key_dim; ++d) {
-                score += static_cast<double>(queries[size_t{query} * key_dim + d]) * f16_to_f32(keys[d * padded_positions + p]);
+                score += static_cast<double>(queries[size_t{query} * key_dim + d]) *
+                         f16_to_f32(keys[d * padded_positions + p]);
             }
             score *= scale;
             if (soft_cap > 0) score = soft_cap * std::tanh(score / soft_cap);
@@ -277,18 +310,26 @@ TEST_CASE("attention is softmax's weighted sum, for any dimensions, parts of til
         uint32_t key_dim, value_dim, n_positions, n_queries, from;
         float soft_cap;
     };
-    for (const Shape& s : {Shape{64, 64, 200, 3, 0, 0}, Shape{20, 24, 1, 1, 0, 0}, Shape{16, 80, 130, 13, 70, 0}, Shape{128, 128, 64, 6, 0, 0},
-                           Shape{8, 256, 97, 48, 96, 0}, Shape{64, 64, 150, 7, 3, 2.5f}}) {
+    for (const Shape& s :
+         {Shape{64, 64, 200, 3, 0, 0}, Shape{20, 24, 1, 1, 0, 0}, Shape{16, 80, 130, 13, 70, 0},
+          Shape{128, 128, 64, 6, 0, 0}, Shape{8, 256, 97, 48, 96, 0}, Shape{64, 64, 150, 7, 3, 2.5f}}) {
         const AttentionCase test(s.key_dim, s.value_dim, s.n_positions, s.n_queries, s.soft_cap);
-        check_row(size_t{s.n_queries} * s.value_dim, 2e-6,
-                  [&](const RowKernels& rows, float* out) { std::ranges::copy(test.run(rows, 0, s.n_queries, s.from), out); },
-                  [&](size_t i) { return test.expected(static_cast<uint32_t>(i / s.value_dim), static_cast<uint32_t>(i % s.value_dim), s.from); });
+        check_row(
+            size_t{s.n_queries} * s.value_dim, 2e-6,
+            [&](const RowKernels& rows, float* out) {
+                std::ranges::copy(test.run(rows, 0, s.n_queries, s.from), out);
+            },
+            [&](size_t i) {
+                return test.expected(static_cast<uint32_t>(i / s.value_dim),
+                                     static_cast<uint32_t>(i % s.value_dim), s.from);
+            });
         // A query alone gets the bits it gets among others.
         for (const RowKernels& rows : all_levels()) {
             const std::vector<float> all = test.run(rows, 0, s.n_queries, s.from);
             for (uint32_t q = 0; q < s.n_queries; ++q) {
                 const std::vector<float> alone = test.run(rows, q, 1, s.from);
-                CHECK(std::memcmp(alone.data(), all.data() + size_t{q} * s.value_dim, alone.size() * sizeof(float)) == 0);
+                CHECK(std::memcmp(alone.data(), all.data() + size_t{q} * s.value_dim,
+                                  alone.size() * sizeof(float)) == 0);
             }
         }
     }

@@ -1,16 +1,24 @@
-// Attention of a few queries over tiles of positions, written once for every ISA. Included inside an ISA's namespace after wide.inl.h and
-//   kTileQueries, kTileVectors   queries, and vectors of positions or dimensions, whose sums the registers hold at once
+// Attention of a few queries over tiles of positions, written once for every ISA. Included inside an ISA's
+// namespace after wide.inl.h and
+//   kTileQueries, kTileVectors   queries, and vectors of positions or dimensions, whose sums the registers
+//   hold at once
 //
-// No sum runs across lanes: a score is one chain over the dimensions with positions as lanes, an output one chain over the positions with
-// dimensions as lanes. A query's bits depend on its own positions alone, never on the queries beside it.
+// No sum runs across lanes: a score is one chain over the dimensions with positions as lanes, an output one
+// chain over the positions with dimensions as lanes. A query's bits depend on its own positions alone, never
+// on the queries beside it.
 
 namespace {
 
 constexpr float kLowest = -__builtin_inff();
-constexpr size_t kScoreStride = kTilePositions + kRowLanes;   // the last lanes hold a query's factor for what was summed before
+constexpr size_t kScoreStride =
+    kTilePositions + kRowLanes;  // the last lanes hold a query's factor for what was summed before
 
-inline float* scores_of(const AttentionTile& tile, size_t query) { return tile.scores + query * kScoreStride; }
-inline float* state_of(const AttentionTile& tile, size_t query) { return tile.states + query * tile.state_stride; }
+inline float* scores_of(const AttentionTile& tile, size_t query) {
+    return tile.scores + query * kScoreStride;
+}
+inline float* state_of(const AttentionTile& tile, size_t query) {
+    return tile.states + query * tile.state_stride;
+}
 
 template <int kQueries, int kVectors>
 void score_block(const AttentionTile& tile, size_t first_query, int first_vector) {
@@ -86,12 +94,19 @@ void value_block(const AttentionTile& tile, size_t first_query, size_t first_dim
 
 // Scores, or values, of a number of queries and vectors that is known at run time only.
 template <bool kScores, int kQueries, int kVectors>
-void block_of(const AttentionTile& tile, int n_queries, int n_vectors, size_t first_query, size_t first_vector) {
+void block_of(const AttentionTile& tile, int n_queries, int n_vectors, size_t first_query,
+              size_t first_vector) {
     if constexpr (kQueries > 0 && kVectors > 0) {
-        if (n_queries < kQueries) return block_of<kScores, kQueries - 1, kVectors>(tile, n_queries, n_vectors, first_query, first_vector);
-        if (n_vectors < kVectors) return block_of<kScores, kQueries, kVectors - 1>(tile, n_queries, n_vectors, first_query, first_vector);
-        if constexpr (kScores) score_block<kQueries, kVectors>(tile, first_query, static_cast<int>(first_vector));
-        else value_block<kQueries, kVectors>(tile, first_query, first_vector * kRowLanes);
+        if (n_queries < kQueries)
+            return block_of<kScores, kQueries - 1, kVectors>(tile, n_queries, n_vectors, first_query,
+                                                             first_vector);
+        if (n_vectors < kVectors)
+            return block_of<kScores, kQueries, kVectors - 1>(tile, n_queries, n_vectors, first_query,
+                                                             first_vector);
+        if constexpr (kScores)
+            score_block<kQueries, kVectors>(tile, first_query, static_cast<int>(first_vector));
+        else
+            value_block<kQueries, kVectors>(tile, first_query, first_vector * kRowLanes);
     }
 }
 
@@ -103,8 +118,9 @@ void for_blocks(const AttentionTile& tile, size_t first_vector, size_t end_vecto
         const size_t n = (tile.n_queries - query + n_blocks - 1) / n_blocks;
         for (size_t vector = first_vector; vector < end_vector; vector += kTileVectors) {
             const size_t left = end_vector - vector;
-            block_of<kScores, kTileQueries, kTileVectors>(tile, static_cast<int>(n),
-                                                          left < kTileVectors ? static_cast<int>(left) : kTileVectors, query, vector);
+            block_of<kScores, kTileQueries, kTileVectors>(
+                tile, static_cast<int>(n), left < kTileVectors ? static_cast<int>(left) : kTileVectors, query,
+                vector);
         }
         query += n;
     }
@@ -122,7 +138,8 @@ inline void weigh(const AttentionTile& tile, size_t query, int first_vector, int
         }
         factor = wide_splat(tile.soft_cap * kLog2E);
     }
-    for (uint32_t i = static_cast<uint32_t>(first_vector * kRowLanes); i < tile.first; ++i) scores[i] = kLowest;
+    for (uint32_t i = static_cast<uint32_t>(first_vector * kRowLanes); i < tile.first; ++i)
+        scores[i] = kLowest;
     for (uint32_t i = tile.end; i < static_cast<uint32_t>(end_vector * kRowLanes); ++i) scores[i] = kLowest;
     Wide best = wide_splat(kLowest);
     for (int v = first_vector; v < end_vector; ++v) {
@@ -166,7 +183,9 @@ void merge_states(float* into, const float* later, uint32_t value_dim) {
 
 void finish_state(const float* state, float* out, uint32_t value_dim) {
     const Wide factor = wide_splat(1.0f / wide_sum(wide_load(state)));
-    for_each_wide(value_dim, [&](size_t i, int n) { store_up_to(out + i, wide_load(state + kStateValues + i) * factor, n); });
+    for_each_wide(value_dim, [&](size_t i, int n) {
+        store_up_to(out + i, wide_load(state + kStateValues + i) * factor, n);
+    });
 }
 
 }  // namespace

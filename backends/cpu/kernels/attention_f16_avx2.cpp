@@ -5,8 +5,11 @@
 
 namespace takt::cpu::avx2 {
 
+// In this order: each builds on the one before.
 #include "cpu/kernels/vec_avx2.h"
+
 #include "cpu/kernels/lanes_avx2.h"
+
 #include "cpu/kernels/wide.inl.h"
 
 namespace {

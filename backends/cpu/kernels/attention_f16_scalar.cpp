@@ -4,7 +4,9 @@
 
 namespace takt::cpu::scalar {
 
+// In this order: each builds on the one before.
 #include "cpu/kernels/lanes_scalar.h"
+
 #include "cpu/kernels/wide.inl.h"
 
 namespace {

@@ -1,4 +1,5 @@
-// Kernels over rows of float, written once for every ISA. Included inside an ISA's namespace after wide.inl.h.
+// Kernels over rows of float, written once for every ISA. Included inside an ISA's namespace after
+// wide.inl.h.
 
 namespace {
 

@@ -5,9 +5,13 @@
 
 namespace takt::cpu::avx2 {
 
+// In this order: each builds on the one before.
 #include "cpu/kernels/vec_avx2.h"
+
 #include "cpu/kernels/lanes_avx2.h"
+
 #include "cpu/kernels/wide.inl.h"
+
 #include "cpu/kernels/elementwise.inl.h"
 
 }  // namespace takt::cpu::avx2

@@ -11,7 +11,7 @@
 namespace takt::cpu {
 namespace {
 
-constexpr size_t kWidth = 76;   // four whole vectors and a rest of 12
+constexpr size_t kWidth = 76;  // four whole vectors and a rest of 12
 
 struct Numbers {
     uint32_t state = 7;
@@ -40,7 +40,8 @@ Output run_rope(const RowKernels& rows) {
     Output out(2 * kWidth);
     const std::vector<float> in = numbers(kWidth, 1), cosines = numbers(36, 2), sines = numbers(36, 3);
     for (const bool interleaved : {false, true}) {
-        rows.rope({in.data(), out.data() + (interleaved ? kWidth : 0), cosines.data(), sines.data(), 2, kWidth / 2, 36, interleaved});
+        rows.rope({in.data(), out.data() + (interleaved ? kWidth : 0), cosines.data(), sines.data(), 2,
+                   kWidth / 2, 36, interleaved});
     }
     return out;
 }
@@ -69,7 +70,8 @@ Output run_argmax(const RowKernels& rows) {
     std::vector<float> in = numbers(kWidth, 1);
     const ArgmaxResult found = rows.argmax(in.data(), kWidth);
     in[70] = INFINITY;
-    return {found.highest, static_cast<float>(found.index), static_cast<float>(rows.argmax(in.data(), kWidth).finite)};
+    return {found.highest, static_cast<float>(found.index),
+            static_cast<float>(rows.argmax(in.data(), kWidth).finite)};
 }
 
 // Seven queries over a whole tile and a part of one, then merged and finished.
@@ -99,7 +101,7 @@ Output run_attention(const RowKernels& rows, float soft_cap) {
     tile.scores = scores.data();
     Output out(kQueries * kDim);
     for (size_t q = 0; q < 2 * kQueries; ++q) states[q * kStride + kStateHighest] = -INFINITY;
-    for (const uint32_t part : {0u, 1u, 2u}) {   // whole and part into the first states, whole into the second
+    for (const uint32_t part : {0u, 1u, 2u}) {  // whole and part into the first states, whole into the second
         tile.states = states.data() + (part == 2 ? kQueries * kStride : 0);
         tile.first = part == 1 ? 5 : 0;
         tile.end = part == 1 ? 39 : kTilePositions;
@@ -150,7 +152,8 @@ void replace_failing_row_kernels(IsaLevel level, KernelTable& table, std::vector
         if (status.ok()) return;
         const auto sibling = static_cast<IsaLevel>(lower);
         table.rows = make_kernel_table(sibling).rows;
-        replaced.push_back(fmt::format("{} The row kernels of {} take their place.", status.message(), isa_name(sibling)));
+        replaced.push_back(
+            fmt::format("{} The row kernels of {} take their place.", status.message(), isa_name(sibling)));
     }
 }
 

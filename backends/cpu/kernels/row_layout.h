@@ -1,5 +1,5 @@
-// Plain layouts of the kernels that work on rows of float and on attention tiles. Like panel_layout.h, it holds no function:
-// files compiled for an ISA include it (style guide, section 6).
+// Plain layouts of the kernels that work on rows of float and on attention tiles. Like panel_layout.h, it
+// holds no function: files compiled for an ISA include it (style guide, section 6).
 #pragma once
 
 #include <cstddef>
@@ -7,28 +7,29 @@
 
 namespace takt::cpu {
 
-// Lanes that every row kernel computes side by side, whatever the ISA's vectors: sums over a row run in this many chains and are merged in
-// one order, so that all ISAs give the same bits.
+// Lanes that every row kernel computes side by side, whatever the ISA's vectors: sums over a row run in this
+// many chains and are merged in one order, so that all ISAs give the same bits.
 inline constexpr int kRowLanes = 16;
 
-// Positions of an attention tile: the step of the online softmax, always at multiples of this in absolute positions. A tile is made of
-// blocks of kRowLanes positions, each of which lies within one page (or in a gathered copy).
+// Positions of an attention tile: the step of the online softmax, always at multiples of this in absolute
+// positions. A tile is made of blocks of kRowLanes positions, each of which lies within one page (or in a
+// gathered copy).
 inline constexpr uint32_t kTilePositions = 64;
 inline constexpr int kTileBlocks = static_cast<int>(kTilePositions) / kRowLanes;
 
-// Rotation of the heads of one row. cosines and sines hold rotated_dim floats: those of the pair that value i belongs to, the
-// sine negative for a pair's first value.
+// Rotation of the heads of one row. cosines and sines hold rotated_dim floats: those of the pair that value i
+// belongs to, the sine negative for a pair's first value.
 struct RopeCall {
     const float* in = nullptr;
-    float* out = nullptr;   // may be in
+    float* out = nullptr;  // may be in
     const float* cosines = nullptr;
     const float* sines = nullptr;
     uint32_t n_heads = 0, head_dim = 0, rotated_dim = 0;
     bool interleaved = false;
 };
 
-// What the online softmax keeps of one query: kRowLanes partial sums of the weights, the highest score, then the weighted
-// sum of values (value_dim rounded up to whole vectors).
+// What the online softmax keeps of one query: kRowLanes partial sums of the weights, the highest score, then
+// the weighted sum of values (value_dim rounded up to whole vectors).
 inline constexpr size_t kStateHighest = kRowLanes;
 inline constexpr size_t kStateValues = 2 * kRowLanes;
 
@@ -38,22 +39,22 @@ inline constexpr size_t kStateValues = 2 * kRowLanes;
 struct AttentionTile {
     const uint16_t* keys[kTileBlocks] = {};
     const uint16_t* values[kTileBlocks] = {};
-    size_t key_stride[kTileBlocks] = {};   // positions from one dimension to the next
+    size_t key_stride[kTileBlocks] = {};  // positions from one dimension to the next
     size_t value_stride = 0;
-    uint32_t first = 0, end = 0;           // positions of the tile that are seen
+    uint32_t first = 0, end = 0;  // positions of the tile that are seen
     uint32_t key_dim = 0, value_dim = 0;
-    float scale = 0, soft_cap = 0;         // soft_cap 0: none
-    const float* const* queries = nullptr; // [n_queries]
+    float scale = 0, soft_cap = 0;          // soft_cap 0: none
+    const float* const* queries = nullptr;  // [n_queries]
     uint32_t n_queries = 0;
-    float* states = nullptr;               // [n_queries][state_stride]
+    float* states = nullptr;  // [n_queries][state_stride]
     size_t state_stride = 0;
-    float* scores = nullptr;               // scratch [n_queries][kTilePositions + kRowLanes]
+    float* scores = nullptr;  // scratch [n_queries][kTilePositions + kRowLanes]
 };
 
 struct ArgmaxResult {
     float highest = 0;
-    uint32_t index = 0;    // the lowest one of the highest
-    bool finite = true;    // every value
+    uint32_t index = 0;  // the lowest one of the highest
+    bool finite = true;  // every value
 };
 
 struct RowKernels {
@@ -65,7 +66,7 @@ struct RowKernels {
     void (*add)(const float* a, const float* b, float* out, size_t n);
     void (*scale)(const float* in, float factor, float* out, size_t n);
     void (*soft_cap)(const float* in, float cap, float* out, size_t n);
-    void (*to_half)(const float* in, uint16_t* out, size_t n);   // round to nearest even
+    void (*to_half)(const float* in, uint16_t* out, size_t n);  // round to nearest even
     ArgmaxResult (*argmax)(const float* x, size_t n);
     // Adds a tile to the states of its queries. A state of zeros with a highest score of -inf is the start.
     void (*attend)(const AttentionTile& tile);

@@ -1,5 +1,6 @@
-// Sixteen floats as one value, made of an ISA's vectors: the arithmetic of rows is written once over it and gives the same bits everywhere.
-// Included inside an ISA's namespace after vec_<isa>.h (or its scalar stand-in) and these:
+// Sixteen floats as one value, made of an ISA's vectors: the arithmetic of rows is written once over it and
+// gives the same bits everywhere. Included inside an ISA's namespace after vec_<isa>.h (or its scalar
+// stand-in) and these:
 //   VecI bits_of(VecF), VecF float_of(VecI)      the same bits
 //   VecF swap_pairs(VecF)                        values 2 i and 2 i + 1 change places (only where kLanes > 1)
 //   float highest(VecF)
@@ -27,7 +28,8 @@ inline __attribute__((always_inline)) void wide_store(float* p, const Wide& a) {
     for (int i = 0; i < kParts; ++i) store(p + i * kLanes, a.part[i]);
 }
 inline __attribute__((always_inline)) int lanes_left(int n, int part) {
-    const int left = n - part * kLanes; return left < 0 ? 0 : left > kLanes ? kLanes : left;
+    const int left = n - part * kLanes;
+    return left < 0 ? 0 : left > kLanes ? kLanes : left;
 }
 // The first n values, 0 < n < 16; the others read as zero and aren't written.
 inline __attribute__((always_inline)) Wide wide_load_first(const float* p, int n) {
@@ -63,17 +65,22 @@ inline __attribute__((always_inline)) Wide wide_fma(const Wide& a, const Wide& b
 inline __attribute__((always_inline)) Wide wide_fma_minus(const Wide& a, const Wide& b, const Wide& c) {
     return each([&](int i) { return fma_minus(a.part[i], b.part[i], c.part[i]); });
 }
-inline __attribute__((always_inline)) Wide wide_max(const Wide& a, const Wide& b) { return each([&](int i) { return max(a.part[i], b.part[i]); }); }   // b where NaN
+inline __attribute__((always_inline)) Wide wide_max(const Wide& a, const Wide& b) {
+    return each([&](int i) { return max(a.part[i], b.part[i]); });
+}  // b where NaN
 inline __attribute__((always_inline)) Wide wide_min(const Wide& a, const Wide& b) {
     return each([&](int i) { return min(a.part[i], b.part[i]); });
 }
 inline __attribute__((always_inline)) Wide wide_swap_pairs(const Wide& a) {
-    if constexpr (kLanes > 1) return each([&](int i) { return swap_pairs(a.part[i]); });
-    else return each([&](int i) { return a.part[i ^ 1]; });
+    if constexpr (kLanes > 1)
+        return each([&](int i) { return swap_pairs(a.part[i]); });
+    else
+        return each([&](int i) { return a.part[i ^ 1]; });
 }
 // 2^(n + 127 - 127) for the integer n that was rounded by adding kRounder; 0 for n = -127.
 inline __attribute__((always_inline)) Wide power_of_rounded(const Wide& rounded) {
-    return each([&](int i) { return float_of(shift_left<23>(add_i(bits_of(rounded.part[i]), splat_i(127)))); });
+    return each(
+        [&](int i) { return float_of(shift_left<23>(add_i(bits_of(rounded.part[i]), splat_i(127)))); });
 }
 
 // The sum of all lanes, halves onto halves.
@@ -97,7 +104,8 @@ inline __attribute__((always_inline)) float wide_highest(const Wide& a) {
 constexpr float kRounder = 12582912.0f;
 constexpr float kLog2E = 1.44269504f;
 
-// 2^f for f in [-0.5, 0.5], within 8e-8; exactly 1 for 0. Coefficients: weighted least maximum fit, the first fixed at 1.
+// 2^f for f in [-0.5, 0.5], within 8e-8; exactly 1 for 0. Coefficients: weighted least maximum fit, the first
+// fixed at 1.
 inline __attribute__((always_inline)) Wide power_of_fraction(const Wide& f) {
     Wide p = wide_splat(0x1.41fbbcp-13f);
     p = wide_fma(p, f, wide_splat(0x1.5f3e54p-10f));
@@ -117,7 +125,8 @@ inline __attribute__((always_inline)) Wide wide_exp2(Wide x) {
 
 // e^x, held within the range of float.
 inline __attribute__((always_inline)) Wide wide_exp(Wide x) {
-    constexpr float kLn2High = 0.693359375f, kLn2Low = -2.12194440e-4f;   // the high part times an integer is exact
+    constexpr float kLn2High = 0.693359375f,
+                    kLn2Low = -2.12194440e-4f;  // the high part times an integer is exact
     x = wide_max(wide_splat(-88.0f), wide_min(wide_splat(88.0f), x));
     const Wide rounded = wide_fma(x, wide_splat(kLog2E), wide_splat(kRounder));
     const Wide n = rounded - wide_splat(kRounder);
@@ -147,9 +156,10 @@ inline __attribute__((always_inline)) Wide load_up_to(const float* p, int n) {
     return n == kRowLanes ? wide_load(p) : wide_load_first(p, n);
 }
 inline __attribute__((always_inline)) void store_up_to(float* p, const Wide& a, int n) {
-    if (n == kRowLanes) wide_store(p, a);
-    else wide_store_first(p, a, n);
+    if (n == kRowLanes)
+        wide_store(p, a);
+    else
+        wide_store_first(p, a, n);
 }
-
 
 }  // namespace

@@ -1,0 +1,26 @@
+// Dense products of many rows through oneDNN, for the weight types and instruction sets where it was measured
+// to be faster.
+#pragma once
+
+#include <cstdint>
+
+#include "cpu/cpu_features.h"
+#include "cpu/kernels/packed_matrix.h"
+
+namespace takt::cpu {
+
+// Rows of one product from which oneDNN is called; 0: never.
+uint32_t onednn_least_rows(IsaLevel level, PackedKind kind);
+
+// Floats of scratch that a call needs for a matrix of that many columns.
+constexpr uint64_t onednn_scratch_floats(uint32_t columns) {
+    return uint64_t{64} * columns;
+}
+
+// The same as matmul_dense(), on the calling thread alone, but a row's last bits may depend on how many rows
+// there are. Where oneDNN has no memory the own kernel takes its place.
+void onednn_multiply(const KernelTable& kernels, const PackedMatrix& matrix, const float* x, size_t x_stride,
+                     uint32_t first_row, uint32_t n_rows, uint32_t first_panel, uint32_t n_panels, float* out,
+                     size_t out_stride, const MatmulOptions& options, float* scratch);
+
+}  // namespace takt::cpu
