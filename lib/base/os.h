@@ -62,6 +62,11 @@ uint32_t cgroup_cpus(const std::string& root = "");
 // crash reporter. Throws what std::thread throws.
 std::thread start_quiet_thread(const char* name, std::function<void()> body);
 
+// The CPU that the calling thread runs on now; -1 where the system doesn't tell.
+int current_cpu();
+// Moves the calling thread to another CPU that it may run on, if there is one; it may come back later.
+void leave_cpu(int cpu);
+
 // Sleeps while `word` holds `expected`; may return early.
 void wait_while_equal(const std::atomic<uint32_t>& word, uint32_t expected);
 void wake(const std::atomic<uint32_t>& word, uint32_t n_waiters);

@@ -78,6 +78,20 @@ uint32_t quota_up_to_mount(const std::string& mount, std::string group) {
 
 }  // namespace
 
+int current_cpu() {
+    return sched_getcpu();
+}
+
+// Nothing is allocated: a worker calls it in the middle of a step.
+void leave_cpu(int cpu) {
+    cpu_set_t allowed;
+    if (cpu < 0 || cpu >= CPU_SETSIZE || sched_getaffinity(0, sizeof allowed, &allowed) != 0) return;
+    cpu_set_t others = allowed;
+    CPU_CLR(cpu, &others);
+    if (CPU_COUNT(&others) == 0 || sched_setaffinity(0, sizeof others, &others) != 0) return;
+    sched_setaffinity(0, sizeof allowed, &allowed);  // moved by now; free to go where it likes
+}
+
 uint32_t allowed_cpus() {
     return static_cast<uint32_t>(allowed_cpu_ids().size());
 }

@@ -50,6 +50,7 @@ struct ThreadPool::Impl {
     std::atomic<uint32_t> caller_parked{0};
     alignas(64) std::atomic<uint32_t> job{0};  // repeats the high half of word: a futex is 32 bits wide
     std::atomic<uint32_t> n_parked{0};
+    std::atomic<int> waker_cpu{-1};
     std::atomic<bool> stop{false};
     // Written only while word says kNoTasks, with release; read with acquire before a claim. Whoever read a
     // later job's values has therefore also seen that word changed, and the claim fails.
@@ -108,6 +109,7 @@ struct ThreadPool::Impl {
                 n_parked.fetch_add(1, std::memory_order_seq_cst);
                 while (!news()) os::wait_while_equal(job, last_job);
                 n_parked.fetch_sub(1, std::memory_order_seq_cst);
+                leave_waker_alone();
             }
             if (stop.load(std::memory_order_acquire)) return;
             last_job = job.load(std::memory_order_seq_cst);
@@ -115,9 +117,18 @@ struct ThreadPool::Impl {
         }
     }
 
+    // A kernel may put a woken worker on its waker's CPU though another is idle, and leave it there: then the two
+    // take turns and a step takes longer than without the worker.
+    void leave_waker_alone() const {
+        const int cpu = waker_cpu.load(std::memory_order_relaxed);
+        if (cpu >= 0 && spin.count() != 0 && cpu == os::current_cpu()) os::leave_cpu(cpu);
+    }
+
     void announce(uint32_t n_helpers) {
         job.fetch_add(1, std::memory_order_seq_cst);
-        if (n_parked.load(std::memory_order_seq_cst) != 0) os::wake(job, n_helpers);
+        if (n_parked.load(std::memory_order_seq_cst) == 0) return;
+        waker_cpu.store(os::current_cpu(), std::memory_order_relaxed);
+        os::wake(job, n_helpers);
     }
 
     void run(uint32_t last, const Body& call) {
