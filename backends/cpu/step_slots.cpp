@@ -2,6 +2,7 @@
 #include "cpu/step_slots.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "program/operands.h"
 
@@ -76,7 +77,7 @@ std::vector<uint32_t> fit(const Program& program, const std::vector<Life>& lives
     for (uint32_t v = 0; v < lives.size(); ++v) {
         if (lives[v].lived()) order.push_back(v);
     }
-    std::ranges::stable_sort(order, {}, [&](uint32_t v) { return lives[v].first; });
+    std::ranges::sort(order, {}, [&](uint32_t v) { return std::pair(lives[v].first, v); });
     for (const uint32_t v : order) {
         const ValueDecl& decl = program.values[v];
         const auto fits = [&](uint32_t slot) {
