@@ -3,6 +3,8 @@
 
 #include <set>
 
+#include <fmt/format.h>
+
 #include "cpu/step_plan.h"
 #include "program/builder.h"
 
@@ -18,7 +20,7 @@ struct Recipe {
     int n_weights = 0;
 
     WeightId weight(uint32_t rows, uint32_t columns, DType dtype = DType::q4_1) {
-        return b.weight("w" + std::to_string(n_weights++), dtype, rows, columns);
+        return b.weight(fmt::format("w{}", n_weights++), dtype, rows, columns);
     }
     ValueId embed() { return b.embed("x", weight(kVocab, kWidth)); }
     ValueId norm(const std::string& name, ValueId in) {
@@ -39,9 +41,9 @@ std::string outline(const StepPlan& plan) {
     std::string text;
     for (const Step& step : plan.steps) {
         if (const auto* rows = std::get_if<RowStep>(&step)) {
-            text += "rows:" + std::to_string(rows->ops.size());
+            text += fmt::format("rows:{}", rows->ops.size());
         } else if (const auto* products = std::get_if<ProductStep>(&step)) {
-            text += "products:" + std::to_string(products->products.size());
+            text += fmt::format("products:{}", products->products.size());
             for (const Product& product : products->products) text += product.accumulate ? "+" : "";
         } else if (const auto* gated = std::get_if<GatedStep>(&step)) {
             text += gated->quantize ? "gated:quantize" : "gated";
@@ -107,9 +109,9 @@ TEST_CASE("values alive at the same step never share a buffer") {
     ValueId sum = b.scale("s0", x, 2);
     std::vector<ValueId> parts;
     for (int i = 0; i < 5; ++i) {
-        parts.push_back(b.matmul("p" + std::to_string(i), x, r.weight(kWidth, kWidth, DType::f32)));
+        parts.push_back(b.matmul(fmt::format("p{}", i), x, r.weight(kWidth, kWidth, DType::f32)));
     }
-    for (int i = 0; i < 5; ++i) sum = b.add("sum" + std::to_string(i), sum, parts[static_cast<size_t>(i)]);
+    for (int i = 0; i < 5; ++i) sum = b.add(fmt::format("sum{}", i), sum, parts[static_cast<size_t>(i)]);
     const Program program = std::move(r).finish(sum);
     const StepPlan plan = make_step_plan(program);
     std::set<uint32_t> slots;
