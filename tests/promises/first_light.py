@@ -60,7 +60,7 @@ def quality_bar():
     bar = {}
     for line in (DATA / "golden/quality.md").read_text().splitlines():
         cells = [c.strip() for c in line.strip("|").split("|")]
-        if len(cells) == 14 and cells[0] in MODELS:
+        if len(cells) == 15 and cells[0] in MODELS:
             bar.setdefault(cells[0], {})[cells[1].split(" (")[0]] = (float(cells[4]), float(cells[5]))
     return bar
 
@@ -102,10 +102,10 @@ def main():
     t = Topic("first-light")
     t.row("./dev run answers in one command", "two rivers named", answers)
     t.row("a second ./dev run starts quickly", "< 3 s", second_start)
-    t.row("tokenization equals the models' own on every golden case", "all", lambda: ctest("^tokenizer: "))
+    t.row("tokenization equals the models' own on every golden case", "all", lambda: ctest("^tokenizer:"))
     t.row("templates equal Jinja2's on every golden case", "all", lambda: ctest("[Tt]emplate|[Jj]inja"))
-    t.row("dequantization equals the format's reference bit for bit", "all", lambda: ctest("^tensor: "))
-    t.row("tiny models' logits (reference 1e-4, cpu as stated)", "all", lambda: ctest("^(backends|golden): "))
+    t.row("dequantization equals the format's reference bit for bit", "all", lambda: ctest("^tensor:"))
+    t.row("tiny models' logits (reference 1e-4, cpu as stated)", "all", lambda: ctest("^(backends|golden):"))
     for model in MODELS:
         t.row(f"cpu: the oracle's best token, {model}", "gap >= 0.5", lambda: greedy(model, "cpu", 0.5))
     for model in MODELS:
