@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/batch_rows.h"
 #include "backend/step_batch_check.h"
 #include "base/clock.h"
 
@@ -22,11 +23,9 @@ CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program,
       level_(level),
       plan_(std::move(plan)),
       memory_(std::move(memory)),
-      pool_(pool) {
-    places_.reserve(options.max_rows);
-    output_rows_.reserve(options.max_output_rows);
+      pool_(pool),
+      rows_(options) {
     argmax_.reserve(options.max_output_rows);
-    last_run_.reserve(options.max_sequences);
     tiles_.reserve(options.max_rows);
     for (RopeTable& table : memory_.rope_tables()) {
         const uint32_t half = table.shape.rotated_dim / 2;
@@ -45,7 +44,7 @@ Result<StepOutput> CpuExecutable::run(const StepBatch& batch) {
     const SteadyClock clock;
     const uint64_t start_ns = clock.now_ns();
     batch_ = &batch;
-    place_rows(batch);
+    rows_.place(batch);
     fill_rope_tables();
     for (const Step& step : plan_.steps) std::visit([this](const auto& s) { run_step(s); }, step);
     StepOutput output = collect(batch);
@@ -54,32 +53,15 @@ Result<StepOutput> CpuExecutable::run(const StepBatch& batch) {
     return output;
 }
 
-void CpuExecutable::place_rows(const StepBatch& batch) {
-    places_.clear();
-    output_rows_.clear();
-    last_run_.clear();
-    for (uint32_t s = 0; s < batch.sequences.size(); ++s) {
-        const BatchSequence& sequence = batch.sequences[s];
-        for (uint32_t i = 0; i < sequence.n_rows; ++i) places_.push_back({s, sequence.first_position + i});
-        last_run_.push_back({sequence.sequence, sequence.n_rows});
-    }
-    for (uint32_t row = 0; row < batch.wanted.size(); ++row) {
-        if (batch.wanted[row] != OutputWanted::none) output_rows_.push_back(row);
-    }
-}
-
 StepOutput CpuExecutable::collect(const StepBatch& batch) {
-    const size_t n = output_rows_.size();
-    const auto anyone_wants = [&](OutputWanted what) {
-        return std::ranges::find(batch.wanted, what) != batch.wanted.end();
-    };
+    const size_t n = rows_.outputs().size();
     StepOutput output;
-    output.rows = output_rows_;
+    output.rows = rows_.outputs();
     output.logits = {memory_.rows(program_->logits).data, n * program_->vocab_size};
-    if (anyone_wants(OutputWanted::hidden)) {
+    if (anyone_wants(batch, OutputWanted::hidden)) {
         output.hidden = {memory_.rows(program_->hidden).data, n * program_->value(program_->hidden).width};
     }
-    if (anyone_wants(OutputWanted::argmax)) {
+    if (anyone_wants(batch, OutputWanted::argmax)) {
         find_argmax();
         output.argmax = argmax_;
     }
@@ -89,7 +71,7 @@ StepOutput CpuExecutable::collect(const StepBatch& batch) {
 // Parts of rows side by side, then the parts of each row in order: the lowest id of the highest wins.
 void CpuExecutable::find_argmax() {
     const uint32_t vocab = program_->vocab_size, n_parts = (vocab + kArgmaxColumns - 1) / kArgmaxColumns;
-    const auto n = static_cast<uint32_t>(output_rows_.size());
+    const auto n = static_cast<uint32_t>(rows_.outputs().size());
     const std::span<ArgmaxResult> parts = memory_.argmax_parts();
     const auto look = [&](uint32_t task, uint32_t) {
         const uint32_t first = task % n_parts * kArgmaxColumns,
@@ -110,36 +92,16 @@ void CpuExecutable::find_argmax() {
 }
 
 Status CpuExecutable::commit(uint64_t sequence, uint32_t rows_kept) {
-    const auto last = std::ranges::find(last_run_, sequence, &LastRun::sequence);
-    if (last == last_run_.end()) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("Sequence {} was not in the last step.", sequence));
-    }
-    if (rows_kept <= last->n_rows) return {};  // the engine holds the length, and pages need no undoing
-    return Status(StatusCode::invalid_argument, fmt::format("Sequence {} ran {} rows, {} can't be kept.",
-                                                            sequence, last->n_rows, rows_kept));
+    return rows_.check_commit(sequence, rows_kept);
 }
 
 Status CpuExecutable::copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) {
-    if (group >= program_->groups.size()) {
-        return Status(
-            StatusCode::invalid_argument,
-            fmt::format("State group {} doesn't exist, the program has {}.", group, program_->groups.size()));
-    }
+    TAKT_RETURN_IF_ERROR(check_page_copy(*program_, options_, group, from_page, to_page));
     const uint32_t n_pages = options_.n_pages[group];
-    if (from_page >= n_pages || to_page >= n_pages) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("Page {} can't be copied to page {}, group {} has {} pages.", from_page,
-                                  to_page, program_->groups[group].name, n_pages));
-    }
-    const auto copy = [&](AlignedBuffer& buffer) {
-        const size_t page_bytes = buffer.size_bytes() / n_pages;
-        std::copy_n(buffer.data() + from_page * page_bytes, page_bytes, buffer.data() + to_page * page_bytes);
-    };
-    for (size_t i = 0; from_page != to_page && i < program_->states.size(); ++i) {
+    for (uint32_t i = 0; i < program_->states.size(); ++i) {
         if (program_->states[i].group != group) continue;
-        copy(memory_.all_pages()[i].keys);
-        copy(memory_.all_pages()[i].values);
+        copy_page_bytes(memory_.all_pages()[i].keys.as<std::byte>(), n_pages, from_page, to_page);
+        copy_page_bytes(memory_.all_pages()[i].values.as<std::byte>(), n_pages, from_page, to_page);
     }
     return {};
 }

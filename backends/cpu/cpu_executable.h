@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/batch_rows.h"
 #include "cpu/cpu_features.h"
 #include "cpu/cpu_memory.h"
 #include "cpu/cpu_weights.h"
@@ -27,13 +28,6 @@ public:
 
 private:
     using Body = FunctionRef<void(uint32_t task, uint32_t worker)>;
-    struct RowPlace {
-        uint32_t sequence, position;  // index into the batch's sequences
-    };
-    struct LastRun {
-        uint64_t sequence;
-        uint32_t n_rows;
-    };
     // Consecutive rows of one sequence whose attention is one task per key head.
     struct RowTile {
         uint32_t sequence, first_row, n_rows, first_position;
@@ -43,11 +37,11 @@ private:
     };
 
     // cpu_executable.cpp
-    void place_rows(const StepBatch& batch);
     StepOutput collect(const StepBatch& batch);
     void find_argmax();
     uint32_t n_rows(RowDomain domain) const {
-        return static_cast<uint32_t>(domain == RowDomain::tokens ? places_.size() : output_rows_.size());
+        return static_cast<uint32_t>(domain == RowDomain::tokens ? rows_.places().size()
+                                                                 : rows_.outputs().size());
     }
     // On the caller alone where the work is worth less than waking the others.
     void parallel(uint32_t n_tasks, bool worth_it, Body body);
@@ -101,10 +95,8 @@ private:
     ThreadPool& pool_;
 
     const StepBatch* batch_ = nullptr;  // only while running
-    std::vector<RowPlace> places_;      // per row of the batch
-    std::vector<uint32_t> output_rows_;
+    BatchRows rows_;                    // of the last batch
     std::vector<int32_t> argmax_;
-    std::vector<LastRun> last_run_;
     std::vector<RowTile> tiles_;
 };
 

@@ -69,7 +69,7 @@ void CpuExecutable::run_op(const KvAppendOp& op, RowRange rows, uint32_t worker)
     uint16_t* halves = reinterpret_cast<uint16_t*>(memory_.scratch(worker));
     const uint32_t key_width = program_->value(op.keys).width;
     for (uint32_t row = rows.first; row < rows.end; ++row) {
-        const auto [sequence, position] = places_[row];
+        const auto [sequence, position] = rows_.places()[row];
         const uint64_t page =
             batch_->sequences[sequence].block_tables[state.group][position / pages.page_tokens];
         const uint32_t token = position % pages.page_tokens;
@@ -123,7 +123,7 @@ void CpuExecutable::run_op(const SoftCapOp& op, RowRange rows, uint32_t) {
 void CpuExecutable::run_op(const SelectRowsOp& op, RowRange rows, uint32_t) {
     const Rows in = memory_.rows(op.in), out = memory_.rows(op.out);
     for (uint32_t i = rows.first; i < rows.end; ++i) {
-        std::copy_n(in.row(output_rows_[i]), program_->value(op.out).width, out.row(i));
+        std::copy_n(in.row(rows_.outputs()[i]), program_->value(op.out).width, out.row(i));
     }
 }
 
@@ -135,7 +135,7 @@ void CpuExecutable::run_op(const QuantizeOp& op, RowRange rows, uint32_t) {
 // Angles in double: at position 100000 a float has lost the fourth digit of the fraction.
 void CpuExecutable::fill_rope_tables() {
     constexpr uint32_t kRowsATask = 8;
-    const auto rows = static_cast<uint32_t>(places_.size());
+    const auto rows = static_cast<uint32_t>(rows_.places().size());
     parallel((rows + kRowsATask - 1) / kRowsATask, rows > kRowsATask, [&](uint32_t task, uint32_t) {
         for (RopeTable& table : memory_.rope_tables()) {
             const auto half = static_cast<uint32_t>(table.frequencies.size());
@@ -143,7 +143,7 @@ void CpuExecutable::fill_rope_tables() {
             for (uint32_t row = task * kRowsATask; row < std::min(rows, (task + 1) * kRowsATask); ++row) {
                 float *cosines = table.cosines(row), *sines = table.sines(row);
                 for (uint32_t i = 0; i < half; ++i) {
-                    const double angle = places_[row].position * table.frequencies[i];
+                    const double angle = rows_.places()[row].position * table.frequencies[i];
                     const uint32_t first = pairs ? 2 * i : i, second = pairs ? 2 * i + 1 : i + half;
                     cosines[first] = cosines[second] = static_cast<float>(std::cos(angle));
                     sines[second] = static_cast<float>(std::sin(angle));

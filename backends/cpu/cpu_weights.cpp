@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/load_meter.h"
 #include "base/checked_math.h"
 #include "tensor/dequantize.h"
 
@@ -35,34 +36,12 @@ std::vector<Use> uses_of(const Program& program) {
     return uses;
 }
 
-// Tells the caller how far the load is and asks whether to go on.
-class Progress {
-public:
-    Progress(const Program& program, const std::vector<Use>& uses, const LoadProgress& report)
-        : report_(report) {
-        for (size_t i = 0; i < uses.size(); ++i) {
-            const WeightDecl& weight = program.weights[i];
-            total_ += row_bytes(weight.dtype, weight.columns) * weight.rows *
-                      (uint64_t{uses[i].matrix} + uses[i].vector);
-        }
-    }
-    Status advance(uint64_t bytes) {
-        done_ += bytes;
-        if (!report_ || report_(done_, total_)) return {};
-        return Status(StatusCode::cancelled, "Loading the weights was cancelled by the progress callback.");
-    }
-
-private:
-    const LoadProgress& report_;
-    uint64_t done_ = 0, total_ = 0;
-};
-
 Result<PackedMatrix> load_matrix(const WeightDecl& weight, const WeightSource& source, ThreadPool& pool,
-                                 Progress& progress) {
+                                 LoadMeter& meter) {
     const uint64_t bytes_per_row = row_bytes(weight.dtype, weight.columns);
     const auto read = [&](uint64_t first_row, uint32_t, std::span<std::byte> out) -> Status {
         TAKT_RETURN_IF_ERROR(source.read(weight.name, first_row * bytes_per_row, out));
-        return progress.advance(out.size());
+        return meter.advance(out.size());
     };
     Result<PackedMatrix> matrix = PackedMatrix::pack(weight.dtype, weight.rows, weight.columns, read, pool);
     if (!matrix.ok() && matrix.status().code() == StatusCode::out_of_memory)
@@ -70,7 +49,7 @@ Result<PackedMatrix> load_matrix(const WeightDecl& weight, const WeightSource& s
     return matrix;
 }
 
-Result<AlignedBuffer> load_vector(const WeightDecl& weight, const WeightSource& source, Progress& progress) {
+Result<AlignedBuffer> load_vector(const WeightDecl& weight, const WeightSource& source, LoadMeter& meter) {
     const uint64_t n_values = uint64_t{weight.rows} * weight.columns;
     Result<AlignedBuffer> vector = AlignedBuffer::allocate(n_values * sizeof(float));
     Result<AlignedBuffer> bytes = AlignedBuffer::allocate(row_bytes(weight.dtype, n_values));
@@ -78,7 +57,7 @@ Result<AlignedBuffer> load_vector(const WeightDecl& weight, const WeightSource& 
     if (!bytes.ok()) return bytes.status().with_context("Loading " + weight.name);
     TAKT_RETURN_IF_ERROR(source.read(weight.name, 0, bytes->as<std::byte>()));
     dequantize_row(weight.dtype, bytes->as<std::byte>(), vector->as<float>());
-    TAKT_RETURN_IF_ERROR(progress.advance(bytes->size_bytes()));
+    TAKT_RETURN_IF_ERROR(meter.advance(bytes->size_bytes()));
     return vector;
 }
 
@@ -91,15 +70,19 @@ Result<std::shared_ptr<const PackedWeights>> CpuWeights::load(const Program& pro
     auto weights = std::make_shared<CpuWeights>();
     weights->matrices_.resize(uses.size());
     weights->vectors_.resize(uses.size());
-    Progress progress(program, uses, report);
+    uint64_t total_bytes = 0;
+    for (size_t i = 0; i < uses.size(); ++i) {
+        total_bytes += file_bytes(program.weights[i]) * (uint64_t{uses[i].matrix} + uses[i].vector);
+    }
+    LoadMeter meter(total_bytes, report);
     for (size_t i = 0; i < uses.size(); ++i) {
         if (uses[i].matrix) {
-            Result<PackedMatrix> matrix = load_matrix(program.weights[i], source, pool, progress);
+            Result<PackedMatrix> matrix = load_matrix(program.weights[i], source, pool, meter);
             if (!matrix.ok()) return matrix.status();
             weights->matrices_[i] = std::move(*matrix);
         }
         if (uses[i].vector) {
-            Result<AlignedBuffer> vector = load_vector(program.weights[i], source, progress);
+            Result<AlignedBuffer> vector = load_vector(program.weights[i], source, meter);
             if (!vector.ok()) return vector.status();
             weights->vectors_[i] = std::move(*vector);
         }

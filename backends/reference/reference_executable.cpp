@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "backend/argmax.h"
+#include "backend/batch_rows.h"
 #include "backend/step_batch_check.h"
 #include "base/clock.h"
 #include "reference/reference_ops.h"
@@ -27,11 +28,9 @@ ReferenceExecutable::ReferenceExecutable(std::shared_ptr<const Program> program,
       weights_(std::move(weights)),
       options_(options),
       memory_(std::move(memory)),
-      pool_(pool) {
-    places_.reserve(options.max_rows);
-    output_rows_.reserve(options.max_output_rows);
+      pool_(pool),
+      rows_(options) {
     argmax_.reserve(options.max_output_rows);
-    last_run_.reserve(options.max_sequences);
 }
 
 Result<StepOutput> ReferenceExecutable::run(const StepBatch& batch) {
@@ -39,7 +38,7 @@ Result<StepOutput> ReferenceExecutable::run(const StepBatch& batch) {
     const SteadyClock clock;
     const uint64_t start_ns = clock.now_ns();
     batch_ = &batch;
-    place_rows(batch);
+    rows_.place(batch);
     for (const Op& op : program_->ops) std::visit([this](const auto& o) { run_op(o); }, op);
     StepOutput output = collect(batch);
     batch_ = nullptr;
@@ -47,35 +46,19 @@ Result<StepOutput> ReferenceExecutable::run(const StepBatch& batch) {
     return output;
 }
 
-void ReferenceExecutable::place_rows(const StepBatch& batch) {
-    places_.clear();
-    output_rows_.clear();
-    last_run_.clear();
-    for (uint32_t s = 0; s < batch.sequences.size(); ++s) {
-        const BatchSequence& sequence = batch.sequences[s];
-        for (uint32_t i = 0; i < sequence.n_rows; ++i) places_.push_back({s, sequence.first_position + i});
-        last_run_.push_back({sequence.sequence, sequence.n_rows});
-    }
-    for (uint32_t row = 0; row < batch.wanted.size(); ++row) {
-        if (batch.wanted[row] != OutputWanted::none) output_rows_.push_back(row);
-    }
-}
-
 StepOutput ReferenceExecutable::collect(const StepBatch& batch) {
     const uint32_t vocab = program_->vocab_size, width = program_->value(program_->hidden).width;
-    const auto n_rows = static_cast<uint32_t>(output_rows_.size());
-    auto anyone_wants = [&](OutputWanted what) {
-        return std::find(batch.wanted.begin(), batch.wanted.end(), what) != batch.wanted.end();
-    };
+    const auto n_rows = static_cast<uint32_t>(rows_.outputs().size());
     StepOutput output;
-    output.rows = output_rows_;
+    output.rows = rows_.outputs();
     output.logits = memory_.logits().first(size_t{n_rows} * vocab);
     for (uint32_t i = 0; i < n_rows; ++i) {
         std::ranges::copy(memory_.row(program_->logits, i), memory_.logits().begin() + size_t{i} * vocab);
         std::ranges::copy(memory_.row(program_->hidden, i), memory_.hidden().begin() + size_t{i} * width);
     }
-    if (anyone_wants(OutputWanted::hidden)) output.hidden = memory_.hidden().first(size_t{n_rows} * width);
-    if (anyone_wants(OutputWanted::argmax)) {
+    if (anyone_wants(batch, OutputWanted::hidden))
+        output.hidden = memory_.hidden().first(size_t{n_rows} * width);
+    if (anyone_wants(batch, OutputWanted::argmax)) {
         argmax_.clear();
         for (uint32_t i = 0; i < n_rows; ++i)
             argmax_.push_back(argmax_row(output.logits.subspan(size_t{i} * vocab, vocab)));
@@ -85,36 +68,16 @@ StepOutput ReferenceExecutable::collect(const StepBatch& batch) {
 }
 
 Status ReferenceExecutable::commit(uint64_t sequence, uint32_t rows_kept) {
-    for (const LastRun& last : last_run_) {
-        if (last.sequence != sequence) continue;
-        if (rows_kept <= last.n_rows) return {};  // the engine holds the length, and pages need no undoing
-        return Status(StatusCode::invalid_argument, fmt::format("Sequence {} ran {} rows, {} can't be kept.",
-                                                                sequence, last.n_rows, rows_kept));
-    }
-    return Status(StatusCode::invalid_argument,
-                  fmt::format("Sequence {} was not in the last step.", sequence));
+    return rows_.check_commit(sequence, rows_kept);
 }
 
 Status ReferenceExecutable::copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) {
-    if (group >= program_->groups.size()) {
-        return Status(
-            StatusCode::invalid_argument,
-            fmt::format("State group {} doesn't exist, the program has {}.", group, program_->groups.size()));
-    }
+    TAKT_RETURN_IF_ERROR(check_page_copy(*program_, options_, group, from_page, to_page));
     const uint32_t n_pages = options_.n_pages[group];
-    if (from_page >= n_pages || to_page >= n_pages) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("Page {} can't be copied to page {}, group {} has {} pages.", from_page,
-                                  to_page, program_->groups[group].name, n_pages));
-    }
-    auto copy = [&](AlignedBuffer& buffer) {
-        const size_t page_bytes = buffer.size_bytes() / n_pages;
-        std::copy_n(buffer.data() + from_page * page_bytes, page_bytes, buffer.data() + to_page * page_bytes);
-    };
-    for (uint32_t i = 0; from_page != to_page && i < program_->states.size(); ++i) {
+    for (uint32_t i = 0; i < program_->states.size(); ++i) {
         if (program_->states[i].group != group) continue;
-        copy(memory_.pages({i}).keys);
-        copy(memory_.pages({i}).values);
+        copy_page_bytes(memory_.pages({i}).keys.as<std::byte>(), n_pages, from_page, to_page);
+        copy_page_bytes(memory_.pages({i}).values.as<std::byte>(), n_pages, from_page, to_page);
     }
     return {};
 }
@@ -124,8 +87,8 @@ MemoryPlan ReferenceExecutable::memory() const {
 }
 
 uint32_t ReferenceExecutable::n_rows(ValueId value) const {
-    return static_cast<uint32_t>(program_->value(value).domain == RowDomain::tokens ? places_.size()
-                                                                                    : output_rows_.size());
+    return static_cast<uint32_t>(program_->value(value).domain == RowDomain::tokens ? rows_.places().size()
+                                                                                    : rows_.outputs().size());
 }
 
 size_t ReferenceExecutable::slot_of(const KvStateDecl& state, uint32_t sequence, uint32_t position) const {
@@ -171,7 +134,8 @@ void ReferenceExecutable::run_op(const MatmulOp& op) {
 void ReferenceExecutable::run_op(const RopeOp& op) {
     const float* factors = weights_->data(op.factors);
     parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
-        rope_row(op, factors, places_[row].position, memory_.row(op.in, row), memory_.row(op.out, row));
+        rope_row(op, factors, rows_.places()[row].position, memory_.row(op.in, row),
+                 memory_.row(op.out, row));
     });
 }
 
@@ -179,7 +143,7 @@ void ReferenceExecutable::run_op(const KvAppendOp& op) {
     const KvStateDecl& state = program_->state(op.state);
     KvPages& pages = memory_.pages(op.state);
     for (uint32_t row = 0; row < n_rows(op.keys); ++row) {
-        const size_t slot = slot_of(state, places_[row].sequence, places_[row].position);
+        const size_t slot = slot_of(state, rows_.places()[row].sequence, rows_.places()[row].position);
         const std::span<const float> keys = memory_.row(op.keys, row), values = memory_.row(op.values, row);
         std::copy(keys.begin(), keys.end(), pages.keys.as<float>().data() + slot * keys.size());
         std::copy(values.begin(), values.end(), pages.values.as<float>().data() + slot * values.size());
@@ -196,7 +160,7 @@ void ReferenceExecutable::attend_head(const AttentionOp& op, uint32_t row, uint3
                                       std::span<double> scores) {
     const KvStateDecl& state = program_->state(op.state);
     const KvPages& pages = memory_.pages(op.state);
-    const auto [sequence, position] = places_[row];
+    const auto [sequence, position] = rows_.places()[row];
     const uint32_t first = first_visible_position(position, program_->groups[state.group].window),
                    n = position - first + 1;
     const uint32_t kv_head = head / (op.n_heads / state.n_kv_heads);
@@ -249,8 +213,8 @@ void ReferenceExecutable::run_op(const SoftCapOp& op) {
 }
 
 void ReferenceExecutable::run_op(const SelectRowsOp& op) {
-    for (uint32_t i = 0; i < output_rows_.size(); ++i)
-        std::ranges::copy(memory_.row(op.in, output_rows_[i]), memory_.row(op.out, i).begin());
+    for (uint32_t i = 0; i < rows_.outputs().size(); ++i)
+        std::ranges::copy(memory_.row(op.in, rows_.outputs()[i]), memory_.row(op.out, i).begin());
 }
 
 }  // namespace takt::reference

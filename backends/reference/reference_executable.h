@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "backend/batch_rows.h"
 #include "reference/reference_memory.h"
 #include "reference/reference_weights.h"
 
@@ -23,15 +24,6 @@ public:
     MemoryPlan memory() const override;
 
 private:
-    struct RowPlace {
-        uint32_t sequence, position;
-    };  // index into the batch's sequences
-    struct LastRun {
-        uint64_t sequence;
-        uint32_t n_rows;
-    };
-
-    void place_rows(const StepBatch& batch);
     StepOutput collect(const StepBatch& batch);
     uint32_t n_rows(ValueId value) const;
     // Where the row's sequence keeps `position` of this state: an index into its positions of all pages.
@@ -58,10 +50,8 @@ private:
     ThreadPool* pool_;
 
     const StepBatch* batch_ = nullptr;  // only while running
-    std::vector<RowPlace> places_;      // per row of the batch
-    std::vector<uint32_t> output_rows_;
+    BatchRows rows_;                    // of the last batch
     std::vector<int32_t> argmax_;
-    std::vector<LastRun> last_run_;
 };
 
 }  // namespace takt::reference

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backend/load_meter.h"
 #include "tensor/dequantize.h"
 
 namespace takt::reference {
@@ -10,26 +11,8 @@ namespace {
 
 constexpr uint64_t kWindowBytes = 4u << 20;
 
-// Tells the caller how far the load is and asks whether to go on.
-class Progress {
-public:
-    Progress(const Program& program, const LoadProgress& report) : report_(report) {
-        for (const WeightDecl& weight : program.weights)
-            total_ += row_bytes(weight.dtype, weight.columns) * weight.rows;
-    }
-    Status advance(uint64_t bytes) {
-        done_ += bytes;
-        if (!report_ || report_(done_, total_)) return {};
-        return Status(StatusCode::cancelled, "Loading the weights was cancelled by the progress callback.");
-    }
-
-private:
-    const LoadProgress& report_;
-    uint64_t done_ = 0, total_ = 0;
-};
-
 Status load_weight(const WeightDecl& weight, const WeightSource& source, std::span<float> out,
-                   std::vector<std::byte>& window, Progress& progress) {
+                   std::vector<std::byte>& window, LoadMeter& meter) {
     const uint64_t bytes_per_row = row_bytes(weight.dtype, weight.columns);
     const uint64_t rows_per_window = std::max<uint64_t>(1, kWindowBytes / bytes_per_row);
     for (uint64_t first = 0; first < weight.rows; first += rows_per_window) {
@@ -40,7 +23,7 @@ Status load_weight(const WeightDecl& weight, const WeightSource& source, std::sp
             dequantize_row(weight.dtype, std::span(window).subspan(row * bytes_per_row, bytes_per_row),
                            out.subspan((first + row) * weight.columns, weight.columns));
         }
-        TAKT_RETURN_IF_ERROR(progress.advance(window.size()));
+        TAKT_RETURN_IF_ERROR(meter.advance(window.size()));
     }
     return {};
 }
@@ -51,13 +34,15 @@ Result<std::shared_ptr<const PackedWeights>> ReferenceWeights::load(const Progra
                                                                     const WeightSource& source,
                                                                     const LoadProgress& report) {
     auto weights = std::make_shared<ReferenceWeights>();
-    Progress progress(program, report);
+    uint64_t total_bytes = 0;
+    for (const WeightDecl& weight : program.weights) total_bytes += file_bytes(weight);
+    LoadMeter meter(total_bytes, report);
     std::vector<std::byte> window;
     for (const WeightDecl& weight : program.weights) {
         Result<AlignedBuffer> buffer =
             AlignedBuffer::allocate(uint64_t{weight.rows} * weight.columns * sizeof(float));
         if (!buffer.ok()) return buffer.status().with_context("Loading " + weight.name);
-        TAKT_RETURN_IF_ERROR(load_weight(weight, source, buffer->as<float>(), window, progress));
+        TAKT_RETURN_IF_ERROR(load_weight(weight, source, buffer->as<float>(), window, meter));
         weights->buffers_.push_back(std::move(*buffer));
     }
     return std::shared_ptr<const PackedWeights>(std::move(weights));

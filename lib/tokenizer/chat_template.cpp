@@ -6,11 +6,11 @@
 
 #include <fmt/format.h>
 
-#include "tokenizer/jinja_context.h"
-#include "tokenizer/jinja_evaluator.h"
-#include "tokenizer/jinja_lexer.h"
-#include "tokenizer/jinja_parser.h"
-#include "tokenizer/jinja_text.h"
+#include "tokenizer/jinja/context.h"
+#include "tokenizer/jinja/evaluator.h"
+#include "tokenizer/jinja/lexer.h"
+#include "tokenizer/jinja/parser.h"
+#include "tokenizer/jinja/text.h"
 #include "tokenizer/utf8.h"
 
 namespace takt {

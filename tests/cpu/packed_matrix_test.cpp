@@ -13,7 +13,8 @@ using namespace takt::cpu;
 
 namespace {
 
-void check_unpacks(DType dtype, uint32_t rows, uint32_t cols, const std::vector<std::byte>& blocks, ThreadPool& pool) {
+void check_unpacks(DType dtype, uint32_t rows, uint32_t cols, const std::vector<std::byte>& blocks,
+                   ThreadPool& pool) {
     Result<PackedMatrix> matrix = test::pack_blocks(dtype, rows, cols, blocks, pool);
     REQUIRE(matrix.ok());
     const std::vector<float> expected = test::dequantize(dtype, rows, cols, blocks);
@@ -40,7 +41,7 @@ TEST_CASE("a packed matrix gives back every row bit for bit") {
 }
 
 TEST_CASE("a packed matrix gives back the reference values of every type") {
-    const std::string folder = std::string(TAKT_SHARED_DIR) + "/golden/";
+    const std::string folder = std::string(TAKT_TEST_DATA_DIR) + "/golden/";
     const nlohmann::json golden = nlohmann::json::parse(std::ifstream(folder + "dequant.json"));
     std::ifstream file(folder + "dequant.bin", std::ios::binary);
     const std::vector<char> bytes((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
@@ -53,7 +54,8 @@ TEST_CASE("a packed matrix gives back the reference values of every type") {
             std::string type = entry["type"];
             for (char& c : type) c = static_cast<char>(std::tolower(c));
             if (type != name) continue;
-            const size_t raw = entry["raw"]["offset"], raw_size = entry["raw"]["size"], f32 = entry["f32"]["offset"];
+            const size_t raw = entry["raw"]["offset"], raw_size = entry["raw"]["size"],
+                         f32 = entry["f32"]["offset"];
             const auto* first = reinterpret_cast<const std::byte*>(bytes.data()) + raw;
             Result<PackedMatrix> matrix = test::pack_blocks(dtype, 1, 1024, {first, first + raw_size}, pool);
             REQUIRE(matrix.ok());
@@ -69,7 +71,7 @@ TEST_CASE("a packed matrix gives back the reference values of every type") {
 TEST_CASE("a matrix larger than a window is read in order, whole, once") {
     ThreadPool pool(2);
     std::mt19937 random(2);
-    const uint32_t rows = 1237, cols = 8192;   // about 10 MB of q8_0
+    const uint32_t rows = 1237, cols = 8192;  // about 10 MB of q8_0
     const std::vector<std::byte> blocks = test::random_blocks(DType::q8_0, rows, cols, random);
     const uint64_t stride = row_bytes(DType::q8_0, cols);
     uint64_t next_row = 0, largest = 0;
@@ -95,11 +97,16 @@ TEST_CASE("a matrix larger than a window is read in order, whole, once") {
 
 TEST_CASE("a failed read and a row that isn't whole blocks end the packing") {
     ThreadPool pool(1);
-    const auto fail = [](uint64_t, uint32_t, std::span<std::byte>) -> Status { return Status(StatusCode::file_truncated, "short"); };
+    const auto fail = [](uint64_t, uint32_t, std::span<std::byte>) -> Status {
+        return Status(StatusCode::file_truncated, "short");
+    };
     REQUIRE(PackedMatrix::pack(DType::q4_0, 4, 64, fail, pool).status().code() == StatusCode::file_truncated);
-    REQUIRE(PackedMatrix::pack(DType::q4_k, 4, 64, fail, pool).status().code() == StatusCode::invalid_argument);
-    REQUIRE(PackedMatrix::pack(DType::q4_0, 0, 64, fail, pool).status().code() == StatusCode::invalid_argument);
-    REQUIRE(PackedMatrix::packed_bytes(DType::f32, 0xfffffff8u, 4).status().code() == StatusCode::invalid_argument);
+    REQUIRE(PackedMatrix::pack(DType::q4_k, 4, 64, fail, pool).status().code() ==
+            StatusCode::invalid_argument);
+    REQUIRE(PackedMatrix::pack(DType::q4_0, 0, 64, fail, pool).status().code() ==
+            StatusCode::invalid_argument);
+    REQUIRE(PackedMatrix::packed_bytes(DType::f32, 0xfffffff8u, 4).status().code() ==
+            StatusCode::invalid_argument);
 }
 
 TEST_CASE("the packed form stays within three percent of the file's size") {

@@ -28,7 +28,7 @@ std::vector<std::string> split(const std::string& text, char at) {
 }
 
 std::string folder() {
-    return std::string(TAKT_SHARED_DIR) + "/bad_gguf/";
+    return std::string(TAKT_TEST_DATA_DIR) + "/bad_gguf/";
 }
 
 std::vector<Case> cases() {

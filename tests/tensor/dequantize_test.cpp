@@ -31,7 +31,7 @@ uint32_t bits_of(float value) {
 }  // namespace
 
 TEST_CASE("Each type gives the golden bits") {
-    const std::string folder = std::string(TAKT_SHARED_DIR) + "/golden/";
+    const std::string folder = std::string(TAKT_TEST_DATA_DIR) + "/golden/";
     const std::vector<char> text = read_file(folder + "dequant.json");
     const std::vector<char> data = read_file(folder + "dequant.bin");
     int n_checked = 0;

@@ -42,7 +42,7 @@ Json context_of(const Json& one, bool generation) {
 // The template of one of bad_gguf's files: a u64 length and its bytes follow the key and the type of the
 // value.
 std::string template_in(const std::string& file) {
-    const std::string bytes = read_file(std::string(TAKT_SHARED_DIR "/bad_gguf/") + file);
+    const std::string bytes = read_file(std::string(TAKT_TEST_DATA_DIR "/bad_gguf/") + file);
     const std::string key = "tokenizer.chat_template";
     const size_t place = bytes.find(key);
     REQUIRE(place != std::string::npos);
@@ -67,7 +67,7 @@ constexpr std::string_view kOneMessage = R"({"messages": [{"role": "user", "cont
 TEST_CASE("The templates of real models give transformers' prompts") {
     const std::string name = GENERATE("smollm2-135m-instruct-q4_1", "qwen2.5-coder-0.5b-instruct-q4_k_m",
                                       "qwen2.5-coder-1.5b-instruct-q4_k_m");
-    const Json file = Json::parse(read_file(TAKT_SHARED_DIR "/golden/chat_" + name + ".json"));
+    const Json file = Json::parse(read_file(TAKT_TEST_DATA_DIR "/golden/chat_" + name + ".json"));
     const auto chat = parse(file["chat_template"].get<std::string>());
     for (const Json& one : file["cases"]) {
         INFO(name << " " << one["name"]);
@@ -130,7 +130,7 @@ TEST_CASE("Templates that aren't UTF-8 or too long are refused") {
 
 TEST_CASE("Ten thousand messages render within the limits") {
     const Json file =
-        Json::parse(read_file(TAKT_SHARED_DIR "/golden/chat_qwen2.5-coder-0.5b-instruct-q4_k_m.json"));
+        Json::parse(read_file(TAKT_TEST_DATA_DIR "/golden/chat_qwen2.5-coder-0.5b-instruct-q4_k_m.json"));
     Json context;
     for (int i = 0; i < 10000; ++i) {
         context["messages"].push_back(
@@ -144,7 +144,7 @@ TEST_CASE("Ten thousand messages render within the limits") {
 
 TEST_CASE("Messages that break a template's rules are its errors") {
     const Json file =
-        Json::parse(read_file(TAKT_SHARED_DIR "/golden/chat_qwen2.5-coder-0.5b-instruct-q4_k_m.json"));
+        Json::parse(read_file(TAKT_TEST_DATA_DIR "/golden/chat_qwen2.5-coder-0.5b-instruct-q4_k_m.json"));
     const auto chat = parse(file["chat_template"].get<std::string>());
     for (const char* messages :
          {R"([{"content": "x"}])", R"([{"role": "user"}])", R"([{"role": "user", "content": null}])",

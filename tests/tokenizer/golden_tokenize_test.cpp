@@ -15,7 +15,7 @@ using nlohmann::json;
 
 namespace {
 
-const std::string kGolden = TAKT_SHARED_DIR "/golden/";
+const std::string kGolden = TAKT_TEST_DATA_DIR "/golden/";
 
 json read_json(const std::string& path) {
     std::ifstream stream(path);

@@ -1,4 +1,4 @@
-// What the template interpreter (lib/tokenizer/jinja_*.cpp) must do: print what Jinja2 prints, and stop at
+// What the template interpreter (lib/tokenizer/jinja) must do: print what Jinja2 prints, and stop at
 // its limits.
 #include <catch2/catch.hpp>
 
@@ -68,7 +68,7 @@ using Catch::Matchers::Contains;
 }  // namespace
 
 TEST_CASE("Templates print what Jinja2 printed in the golden cases") {
-    const Json file = read_json(TAKT_SHARED_DIR "/golden/jinja.json");
+    const Json file = read_json(TAKT_TEST_DATA_DIR "/golden/jinja.json");
     check_cases(file, file["context"].dump());
 }
 
