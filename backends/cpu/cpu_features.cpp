@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <initializer_list>
 #include <cstring>
+#include <initializer_list>
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -17,7 +17,9 @@ namespace {
 constexpr std::array<std::string_view, 4> kNames = {"scalar", "avx2", "avx512", "avx512_vnni"};
 
 #if defined(__x86_64__)
-struct Registers { uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0; };
+struct Registers {
+    uint32_t eax = 0, ebx = 0, ecx = 0, edx = 0;
+};
 
 Registers cpuid(uint32_t leaf, uint32_t subleaf = 0) {
     Registers r;
@@ -42,7 +44,9 @@ uint32_t saved_registers() {
 
 }  // namespace
 
-std::string_view isa_name(IsaLevel level) { return kNames[static_cast<size_t>(level)]; }
+std::string_view isa_name(IsaLevel level) {
+    return kNames[static_cast<size_t>(level)];
+}
 
 std::optional<IsaLevel> parse_isa(std::string_view name) {
     for (size_t i = 0; i < kNames.size(); ++i) {
@@ -55,7 +59,8 @@ IsaLevel detect_isa() {
 #if defined(__x86_64__)
     const Registers basic = cpuid(1), extended = cpuid(7);
     // OSXSAVE, AVX, FMA, F16C; AVX2, BMI1, BMI2; XMM and YMM saved.
-    const bool avx2 = has(basic.ecx, {27, 28, 12, 29}) && has(extended.ebx, {5, 3, 8}) && has(saved_registers(), {1, 2});
+    const bool avx2 =
+        has(basic.ecx, {27, 28, 12, 29}) && has(extended.ebx, {5, 3, 8}) && has(saved_registers(), {1, 2});
     if (!avx2) return IsaLevel::scalar;
     // F, DQ, BW, VL; mask registers and both parts of ZMM saved.
     const bool avx512 = has(extended.ebx, {16, 17, 30, 31}) && has(saved_registers(), {5, 6, 7});
@@ -78,7 +83,8 @@ Result<IsaLevel> choose_isa(std::string_view cap) {
     const std::optional<IsaLevel> level = parse_isa(cap);
     if (!level.has_value()) {
         return Status(StatusCode::invalid_argument,
-                      fmt::format("CPU ISA level \"{}\" isn't known; the levels are {}.", cap, fmt::join(kNames, ", ")));
+                      fmt::format("CPU ISA level \"{}\" isn't known; the levels are {}.", cap,
+                                  fmt::join(kNames, ", ")));
     }
     return *level < best ? *level : best;
 }

@@ -1,4 +1,5 @@
-// What this CPU can run: the ISA levels the kernels are written for, found by CPUID and XCR0, never by the build host.
+// What this CPU can run: the ISA levels the kernels are written for, found by CPUID and XCR0, never by the
+// build host.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +15,8 @@ namespace takt::cpu {
 // Ascending: a CPU of one level runs every level below it.
 enum class IsaLevel : uint8_t {
     scalar,
-    avx2,         // with FMA and F16C
-    avx512,       // F, BW, VL, DQ
+    avx2,    // with FMA and F16C
+    avx512,  // F, BW, VL, DQ
     avx512_vnni,
 };
 
@@ -26,7 +27,8 @@ std::optional<IsaLevel> parse_isa(std::string_view name);
 IsaLevel detect_isa();
 // Every level this machine runs, best first.
 std::vector<IsaLevel> available_isa_levels();
-// The best level not above `cap`; an empty cap means no cap, an unknown name is refused and the known ones are named.
+// The best level not above `cap`; an empty cap means no cap, an unknown name is refused and the known ones
+// are named.
 Result<IsaLevel> choose_isa(std::string_view cap);
 
 // The CPU's own name ("AMD EPYC 9B45"), empty where the CPU tells none.

@@ -37,13 +37,14 @@ double median(std::vector<double> values) {
     return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-std::vector<TestResult> measure(takt::Engine& engine, const BenchOptions& options, uint32_t vocab_size, uint32_t chunk) {
+std::vector<TestResult> measure(takt::Engine& engine, const BenchOptions& options, uint32_t vocab_size,
+                                uint32_t chunk) {
     const BenchShape& shape = options.shape;
     TestResult prefill{"prefill", shape.prompt_tokens, shape.depth, shape.sequences, {}};
     TestResult decode{"decode", shape.decode_tokens, shape.depth + shape.prompt_tokens, shape.sequences, {}};
     for (uint32_t round = 0; round <= options.repetitions; ++round) {
         const BenchRound result = measure_round(engine, shape, vocab_size, chunk, round);
-        if (round == 0) continue;   // warm-up
+        if (round == 0) continue;  // warm-up
         if (result.prefill_per_second) prefill.rates.push_back(*result.prefill_per_second);
         if (result.decode_per_second) decode.rates.push_back(*result.decode_per_second);
     }
@@ -66,7 +67,8 @@ Json result_json(const TestResult& result, const Json& conditions) {
     return json;
 }
 
-std::string table(const std::vector<TestResult>& results, const std::string& title, const std::string& separator, bool markdown) {
+std::string table(const std::vector<TestResult>& results, const std::string& title,
+                  const std::string& separator, bool markdown) {
     const auto row = [&](std::initializer_list<std::string> cells) {
         std::string line;
         for (const std::string& cell : cells) line += (line.empty() ? "" : separator) + cell;
@@ -77,8 +79,9 @@ std::string table(const std::vector<TestResult>& results, const std::string& tit
     if (markdown) text += "|---|---|---|---|---|---|---|\n";
     for (const TestResult& r : results) {
         const auto [low, high] = std::minmax_element(r.rates.begin(), r.rates.end());
-        text += row({r.test, fmt::to_string(r.tokens), fmt::to_string(r.depth), fmt::to_string(r.sequences), fmt::format("{:.2f}", median(r.rates)),
-                     fmt::format("{:.2f}", *low), fmt::format("{:.2f}", *high)});
+        text += row({r.test, fmt::to_string(r.tokens), fmt::to_string(r.depth), fmt::to_string(r.sequences),
+                     fmt::format("{:.2f}", median(r.rates)), fmt::format("{:.2f}", *low),
+                     fmt::format("{:.2f}", *high)});
     }
     return text;
 }
@@ -87,16 +90,18 @@ std::string text_for_people(const std::vector<TestResult>& results, const std::s
     std::string text = title + "\n";
     for (const TestResult& r : results) {
         const auto [low, high] = std::minmax_element(r.rates.begin(), r.rates.end());
-        text += fmt::format("{:<8} {:>6} tokens at depth {:>6}, {} sequences: {:>10.2f} tokens/s ({:.2f} to {:.2f}, {} repetitions)\n", r.test, r.tokens,
-                            r.depth, r.sequences, median(r.rates), *low, *high, r.rates.size());
+        text += fmt::format(
+            "{:<8} {:>6} tokens at depth {:>6}, {} sequences: {:>10.2f} tokens/s ({:.2f} to {:.2f}, {} "
+            "repetitions)\n",
+            r.test, r.tokens, r.depth, r.sequences, median(r.rates), *low, *high, r.rates.size());
     }
     return text;
 }
 
 void print(const BenchOptions& options, const std::vector<TestResult>& results, const Json& conditions) {
     const auto text = [&](const char* key) { return conditions.at(key).get<std::string>(); };
-    const std::string title = fmt::format("{} on {} ({}), {} threads, {}", text("model"), text("backend"), text("isa"),
-                                          conditions.at("threads").get<uint32_t>(), text("cpu"));
+    const std::string title = fmt::format("{} on {} ({}), {} threads, {}", text("model"), text("backend"),
+                                          text("isa"), conditions.at("threads").get<uint32_t>(), text("cpu"));
     if (options.common.json) {
         for (const TestResult& result : results) write_stdout(json_line(result_json(result, conditions)));
     } else if (options.csv) {
@@ -110,9 +115,11 @@ void print(const BenchOptions& options, const std::vector<TestResult>& results, 
 
 int run(const BenchOptions& options) {
     const BenchShape& shape = options.shape;
-    if (shape.prompt_tokens == 0 && shape.decode_tokens == 0) throw WrongUsage("-p and -n are both 0: there is nothing to measure.");
+    if (shape.prompt_tokens == 0 && shape.decode_tokens == 0)
+        throw WrongUsage("-p and -n are both 0: there is nothing to measure.");
     if (shape.sequences == 0 || options.repetitions == 0) throw WrongUsage("-b and -r are at least 1.");
-    if (int{options.common.json} + int{options.csv} + int{options.markdown} > 1) throw WrongUsage("bench prints one of --json, --csv, --markdown.");
+    if (int{options.common.json} + int{options.csv} + int{options.markdown} > 1)
+        throw WrongUsage("bench prints one of --json, --csv, --markdown.");
     const takt::Runtime runtime = open_runtime(options.common);
     const takt::Model model = load_model(runtime, options.common);
     const uint32_t chunk = options.chunk != 0 ? options.chunk : kDefaultChunk;
@@ -137,11 +144,16 @@ Command add_bench(CLI::App& app) {
     auto options = std::make_shared<BenchOptions>();
     CLI::App* command = app.add_subcommand("bench", "Prefill and decode rates, after a warm-up of each");
     add_common(*command, options->common);
-    command->add_option("-p", options->shape.prompt_tokens, "Prompt tokens; 0: no prefill test")->capture_default_str();
-    command->add_option("-n", options->shape.decode_tokens, "Tokens to decode; 0: no decode test")->capture_default_str();
-    command->add_option("-d,--depth", options->shape.depth, "Tokens in front of the prompt")->capture_default_str();
-    command->add_option("-b,--sequences", options->shape.sequences, "Sequences at once")->capture_default_str();
-    command->add_option("-r,--repetitions", options->repetitions, "Measured repetitions")->capture_default_str();
+    command->add_option("-p", options->shape.prompt_tokens, "Prompt tokens; 0: no prefill test")
+        ->capture_default_str();
+    command->add_option("-n", options->shape.decode_tokens, "Tokens to decode; 0: no decode test")
+        ->capture_default_str();
+    command->add_option("-d,--depth", options->shape.depth, "Tokens in front of the prompt")
+        ->capture_default_str();
+    command->add_option("-b,--sequences", options->shape.sequences, "Sequences at once")
+        ->capture_default_str();
+    command->add_option("-r,--repetitions", options->repetitions, "Measured repetitions")
+        ->capture_default_str();
     command->add_option("--chunk", options->chunk, "Rows of one step; default 512");
     command->add_flag("--csv", options->csv, "Comma separated");
     command->add_flag("--markdown", options->markdown, "A Markdown table");

@@ -9,9 +9,9 @@
 namespace cli {
 
 struct BenchShape {
-    uint32_t prompt_tokens = 0;   // -p: measured part of the prompt
-    uint32_t decode_tokens = 0;   // -n
-    uint32_t depth = 0;           // -d: tokens in front of it
+    uint32_t prompt_tokens = 0;  // -p: measured part of the prompt
+    uint32_t decode_tokens = 0;  // -n
+    uint32_t depth = 0;          // -d: tokens in front of it
     uint32_t sequences = 1;
 };
 
@@ -23,6 +23,7 @@ struct BenchRound {
 uint32_t context_tokens(const BenchShape& shape, uint32_t chunk_tokens);
 
 // round: makes the tokens of every round differ, so that nothing is found in a prefix cache.
-BenchRound measure_round(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size, uint32_t chunk_tokens, uint32_t round);
+BenchRound measure_round(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size,
+                         uint32_t chunk_tokens, uint32_t round);
 
 }  // namespace cli

@@ -1,7 +1,10 @@
-// Prefill: from the first scheduled request to the last first token. Decode: from the moment all sequences decode until
-// each has its n tokens; tokens of all of them over that time.
+// Prefill: from the first scheduled request to the last first token. Decode: from the moment all sequences
+// decode until each has its n tokens; tokens of all of them over that time.
 #include <algorithm>
+#include <condition_variable>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 #include <fmt/format.h>
@@ -39,7 +42,7 @@ std::vector<int32_t> made_up_ids(uint32_t count, uint32_t vocab_size, uint64_t s
 
 struct Stamps {
     uint64_t scheduled_ns = 0;
-    std::vector<uint64_t> ready_ns;   // per token
+    std::vector<uint64_t> ready_ns;  // per token
 };
 
 Stamps pull(takt::Request& request) {
@@ -59,8 +62,55 @@ Stamps pull(takt::Request& request) {
     }
 }
 
-std::vector<Stamps> run_all(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size, uint32_t max_tokens, uint64_t seed) {
+// A request of one token whose callback holds the engine until all others are queued: they then begin in one
+// step, however long submitting them takes.
+class Gate {
+public:
+    explicit Gate(takt::Engine& engine) {
+        takt::RequestOptions options;
+        options.prompt_ids = {0};
+        options.max_tokens = 1;
+        options.on_event = [this](const takt::Event& event) {
+            hold(event.is_token());
+            return true;
+        };
+        request_.emplace(engine.submit(options));
+        std::unique_lock lock(mutex_);
+        changed_.wait(lock, [this] { return held_; });
+    }
+    ~Gate() { open(); }
+    Gate(const Gate&) = delete;
+    Gate& operator=(const Gate&) = delete;
+
+    void open() {
+        {
+            const std::lock_guard lock(mutex_);
+            open_ = true;
+        }
+        changed_.notify_all();
+        request_.reset();
+    }
+
+private:
+    // A request that ends without its token has nothing to hold.
+    void hold(bool wait) {
+        std::unique_lock lock(mutex_);
+        held_ = true;
+        changed_.notify_all();
+        if (wait) changed_.wait(lock, [this] { return open_; });
+    }
+
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    bool held_ = false, open_ = false;
+    std::optional<takt::Request> request_;
+};
+
+std::vector<Stamps> run_all(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size,
+                            uint32_t max_tokens, uint64_t seed) {
     std::vector<takt::Request> requests;
+    std::optional<Gate> gate;
+    if (shape.sequences > 1) gate.emplace(engine);
     for (uint32_t s = 0; s < shape.sequences; ++s) {
         takt::RequestOptions options;
         options.prompt_ids = made_up_ids(shape.depth + shape.prompt_tokens, vocab_size, seed + s);
@@ -68,6 +118,7 @@ std::vector<Stamps> run_all(takt::Engine& engine, const BenchShape& shape, uint3
         options.ignore_eos = true;
         requests.push_back(engine.submit(options));
     }
+    gate.reset();
     std::vector<Stamps> stamps;
     for (takt::Request& request : requests) stamps.push_back(pull(request));
     return stamps;
@@ -90,16 +141,19 @@ std::optional<double> rate(uint64_t tokens, uint64_t ns) {
     return static_cast<double>(tokens) * 1e9 / static_cast<double>(ns);
 }
 
-// What the tokens in front of the prompt take alone, which is no part of its prefill: less than both together.
-uint64_t time_in_front(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size, uint64_t seed, uint64_t together_ns) {
-    constexpr int kTries = 50;   // a busy moment of the machine can swallow a prompt of a few microseconds
+// What the tokens in front of the prompt take alone, which is no part of its prefill: less than both
+// together.
+uint64_t time_in_front(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size, uint64_t seed,
+                       uint64_t together_ns) {
+    constexpr int kTries = 50;  // a busy moment of the machine can swallow a prompt of a few microseconds
     BenchShape front = shape;
     front.prompt_tokens = 0;
     for (int i = 0; i < kTries; ++i) {
         const uint64_t ns = prefill_ns(run_all(engine, front, vocab_size, 1, seed + 500'009 + i));
         if (ns < together_ns) return ns;
     }
-    throw Failure(fmt::format("{} prompt tokens take too little time behind {} others to be measured.", shape.prompt_tokens, shape.depth));
+    throw Failure(fmt::format("{} prompt tokens take too little time behind {} others to be measured.",
+                              shape.prompt_tokens, shape.depth));
 }
 
 std::optional<double> decode_rate(const std::vector<Stamps>& stamps, uint32_t decode_tokens) {
@@ -108,7 +162,8 @@ std::optional<double> decode_rate(const std::vector<Stamps>& stamps, uint32_t de
     for (const Stamps& s : stamps) {
         const auto after = std::upper_bound(s.ready_ns.begin(), s.ready_ns.end(), begin);
         const auto available = s.ready_ns.end() - after;
-        if (available < static_cast<std::ptrdiff_t>(decode_tokens)) throw Failure("A sequence ended before it had its tokens.");
+        if (available < static_cast<std::ptrdiff_t>(decode_tokens))
+            throw Failure("A sequence ended before it had its tokens.");
         end = std::max(end, *(after + decode_tokens - 1));
     }
     uint64_t tokens = 0;
@@ -125,10 +180,12 @@ uint32_t context_tokens(const BenchShape& shape, uint32_t chunk_tokens) {
     return std::max(shape.depth + shape.prompt_tokens, 1u) + tokens_to_generate(shape, chunk_tokens) + 1;
 }
 
-BenchRound measure_round(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size, uint32_t chunk_tokens, uint32_t round) {
+BenchRound measure_round(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size,
+                         uint32_t chunk_tokens, uint32_t round) {
     const uint64_t seed = uint64_t{round} * 1'000'003;
     BenchRound result;
-    const std::vector<Stamps> stamps = run_all(engine, shape, vocab_size, tokens_to_generate(shape, chunk_tokens), seed);
+    const std::vector<Stamps> stamps =
+        run_all(engine, shape, vocab_size, tokens_to_generate(shape, chunk_tokens), seed);
     if (shape.decode_tokens > 0) result.decode_per_second = decode_rate(stamps, shape.decode_tokens);
     if (shape.prompt_tokens == 0) return result;
     uint64_t ns = prefill_ns(stamps);

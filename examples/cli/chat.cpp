@@ -45,7 +45,8 @@ private:
         } else if (line == "/reset") {
             session_.reset();
         } else if (line.front() == '/') {
-            write_stderr(fmt::format("takt: {} is no command; there are /stats, /reset and /quit.\n", line.substr(0, 40)));
+            write_stderr(fmt::format("takt: {} is no command; there are /stats, /reset and /quit.\n",
+                                     line.substr(0, 40)));
         } else {
             answer(line);
         }
@@ -65,7 +66,7 @@ private:
         } catch (const takt::Error& error) {
             end_answer();
             write_stderr(fmt::format("takt: {}\n", error.what()));
-            failed_ = !interactive_;   // a person sees it and goes on
+            failed_ = !interactive_;  // a person sees it and goes on
             return;
         }
         printer.finish(*timing_, {});
@@ -89,7 +90,7 @@ private:
     // On the listener's thread.
     void on_interrupt() {
         const std::lock_guard lock(mutex_);
-        if (quitting_) ::_exit(1);   // asked a third time
+        if (quitting_) ::_exit(1);  // asked a third time
         if (answering_) session_.cancel();
         if (!answering_ || stopping_) {
             quitting_ = true;

@@ -1,4 +1,5 @@
-// How a command ends early: Failure is exit status 1, WrongUsage is 2; what() is the sentence that goes to stderr.
+// How a command ends early: Failure is exit status 1, WrongUsage is 2; what() is the sentence that goes to
+// stderr.
 #pragma once
 
 #include <stdexcept>

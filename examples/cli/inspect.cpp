@@ -18,7 +18,8 @@ struct InspectOptions {
 };
 
 std::string plain(const Json& value) {
-    return value.is_string() ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return value.is_string() ? value.get<std::string>()
+                             : value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // Texts of a file on one line each, and not endless.
@@ -28,14 +29,15 @@ std::string short_text(std::string text) {
         if (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) c = ' ';
     }
     if (text.size() <= kMaxBytes) return text;
-    std::size_t end = kMaxBytes;   // not inside a character
+    std::size_t end = kMaxBytes;  // not inside a character
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
     return text.substr(0, end) + "...";
 }
 
 std::string members(const Json& object) {
     std::string text;
-    for (const auto& [key, value] : object.items()) text += fmt::format("  {:<24} {}\n", key, short_text(plain(value)));
+    for (const auto& [key, value] : object.items())
+        text += fmt::format("  {:<24} {}\n", key, short_text(plain(value)));
     return text;
 }
 
@@ -46,11 +48,13 @@ std::string inspect_text(const Json& json) {
     }
     text += "metadata\n";
     for (const auto& [key, entry] : json.at("metadata").items()) {
-        text += fmt::format("  {:<44} {:<7} {}\n", short_text(key), plain(entry.at("type")), short_text(plain(entry.at("value"))));
+        text += fmt::format("  {:<44} {:<7} {}\n", short_text(key), plain(entry.at("type")),
+                            short_text(plain(entry.at("value"))));
     }
     text += "tensors\n";
     for (const Json& tensor : json.at("tensors")) {
-        text += fmt::format("  {:<32} {:<5} {:<16} {:>12} bytes at {}\n", short_text(plain(tensor.at("name"))), plain(tensor.at("type")),
+        text += fmt::format("  {:<32} {:<5} {:<16} {:>12} bytes at {}\n",
+                            short_text(plain(tensor.at("name"))), plain(tensor.at("type")),
                             plain(tensor.at("shape")), plain(tensor.at("bytes")), plain(tensor.at("offset")));
     }
     return text;
@@ -69,17 +73,25 @@ int plan(const InspectOptions& options) {
     const takt::Runtime runtime = open_runtime(options.common);
     const takt::Model model = load_model(runtime, options.common, LoadWeights::no);
     takt::EngineOptions settings = engine_options(options.common);
-    const uint32_t context = options.context_tokens != 0 ? options.context_tokens : std::min(4096u, model.info().context_tokens);
+    const uint32_t context =
+        options.context_tokens != 0 ? options.context_tokens : std::min(4096u, model.info().context_tokens);
     settings.context_tokens = context;
     settings.max_sequences = options.sequences;
     settings.kv_tokens = uint64_t{context} * options.sequences;
     const takt_memory_plan plan = model.plan(settings);
     if (options.common.json) {
-        write_stdout(json_line({{"weight_bytes", plan.weight_bytes}, {"kv_bytes", plan.kv_bytes}, {"scratch_bytes", plan.scratch_bytes},
-                                {"total_bytes", plan.total_bytes}, {"context_tokens", context}, {"sequences", options.sequences}}));
+        write_stdout(json_line({{"weight_bytes", plan.weight_bytes},
+                                {"kv_bytes", plan.kv_bytes},
+                                {"scratch_bytes", plan.scratch_bytes},
+                                {"total_bytes", plan.total_bytes},
+                                {"context_tokens", context},
+                                {"sequences", options.sequences}}));
     } else {
-        write_stdout(fmt::format("weights {:>16} bytes\npages   {:>16} bytes ({} sequences of {} tokens)\nscratch {:>16} bytes\nin all  {:>16} bytes\n",
-                                 plan.weight_bytes, plan.kv_bytes, options.sequences, context, plan.scratch_bytes, plan.total_bytes));
+        write_stdout(
+            fmt::format("weights {:>16} bytes\npages   {:>16} bytes ({} sequences of {} tokens)\nscratch "
+                        "{:>16} bytes\nin all  {:>16} bytes\n",
+                        plan.weight_bytes, plan.kv_bytes, options.sequences, context, plan.scratch_bytes,
+                        plan.total_bytes));
     }
     return 0;
 }
@@ -90,12 +102,19 @@ int devices(const CommonOptions& options) {
     for (const takt_backend_info& info : runtime.backends()) {
         const bool there = info.available != 0;
         if (options.json) {
-            text += json_line({{"backend", info.name}, {"available", there}, {"device", info.device}, {"isa", info.isa},
-                               {"isa_levels", info.isa_levels}, {"memory_bytes", info.memory_bytes}, {"why_not", info.why_not},
+            text += json_line({{"backend", info.name},
+                               {"available", there},
+                               {"device", info.device},
+                               {"isa", info.isa},
+                               {"isa_levels", info.isa_levels},
+                               {"memory_bytes", info.memory_bytes},
+                               {"why_not", info.why_not},
                                {"threads", runtime.thread_count()}});
         } else if (there) {
-            text += fmt::format("{:<12} {}{}{}\n", info.name, info.device, *info.isa != '\0' ? fmt::format(", {}", info.isa) : "",
-                                *info.isa_levels != '\0' ? fmt::format(" (runs here: {})", info.isa_levels) : "");
+            text +=
+                fmt::format("{:<12} {}{}{}\n", info.name, info.device,
+                            *info.isa != '\0' ? fmt::format(", {}", info.isa) : "",
+                            *info.isa_levels != '\0' ? fmt::format(" (runs here: {})", info.isa_levels) : "");
         } else {
             text += fmt::format("{:<12} not here: {}\n", info.name, info.why_not);
         }
@@ -118,14 +137,18 @@ Command add_plan(CLI::App& app) {
     auto options = std::make_shared<InspectOptions>();
     CLI::App* command = app.add_subcommand("plan", "Bytes of weights, pages and scratch");
     add_common(*command, options->common);
-    command->add_option("--ctx", options->context_tokens, "Positions of one sequence; default: the smaller of 4096 and the model's");
-    command->add_option("--sequences", options->sequences, "Sequences at once")->check(CLI::PositiveNumber)->capture_default_str();
+    command->add_option("--ctx", options->context_tokens,
+                        "Positions of one sequence; default: the smaller of 4096 and the model's");
+    command->add_option("--sequences", options->sequences, "Sequences at once")
+        ->check(CLI::PositiveNumber)
+        ->capture_default_str();
     return {command, [options] { return plan(*options); }};
 }
 
 Command add_devices(CLI::App& app) {
     auto options = std::make_shared<CommonOptions>();
-    CLI::App* command = app.add_subcommand("devices", "Backends, devices, ISA levels; for each absent one why");
+    CLI::App* command =
+        app.add_subcommand("devices", "Backends, devices, ISA levels; for each absent one why");
     add_common(*command, *options, NeedsModel::no);
     return {command, [options] { return devices(*options); }};
 }

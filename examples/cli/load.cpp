@@ -37,11 +37,13 @@ public:
     void update(uint64_t done, uint64_t total) {
         if (!visible_ || total == 0) return;
         const SteadyTime now = std::chrono::steady_clock::now();
-        if (now - start_ < std::chrono::milliseconds(500) || now - last_ < std::chrono::milliseconds(100)) return;
+        if (now - start_ < std::chrono::milliseconds(500) || now - last_ < std::chrono::milliseconds(100))
+            return;
         last_ = now;
         shown_ = true;
         write_stderr(fmt::format("\rtakt: loading, {:.0f} % of {:.0f} MB\033[K",
-                                 100.0 * static_cast<double>(done) / static_cast<double>(total), static_cast<double>(total) / 1e6));
+                                 100.0 * static_cast<double>(done) / static_cast<double>(total),
+                                 static_cast<double>(total) / 1e6));
     }
 
 private:

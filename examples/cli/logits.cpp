@@ -45,7 +45,8 @@ int run(const LogitsOptions& options) {
 
 Command add_logits(CLI::App& app) {
     auto options = std::make_shared<LogitsOptions>();
-    CLI::App* command = app.add_subcommand("logits", "Scores of given tokens to a .npy file of float32 [rows, vocabulary]");
+    CLI::App* command =
+        app.add_subcommand("logits", "Scores of given tokens to a .npy file of float32 [rows, vocabulary]");
     add_common(*command, options->common);
     command->add_option("--ids", options->ids, "Token ids, 1,2,3; nothing is added")->required();
     command->add_flag("--all", options->all, "Every position, not the last one alone");

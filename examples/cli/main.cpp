@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <takt/takt.hpp>
 
 #include "commands.h"
@@ -29,7 +29,8 @@ int say(int status, std::string text) {
 // Help goes to stdout with status 0, a mistake to stderr with 2.
 int end_of_parsing(const CLI::App& app, const CLI::ParseError& error) {
     if (error.get_exit_code() != 0) {
-        return say(kWrongUsage, fmt::format("{}{} See takt --help.", error.what(), std::string(error.what()).ends_with('.') ? "" : "."));
+        return say(kWrongUsage, fmt::format("{}{} See takt --help.", error.what(),
+                                            std::string(error.what()).ends_with('.') ? "" : "."));
     }
     std::ostringstream out, ignored;
     app.exit(error, out, ignored);
@@ -42,9 +43,9 @@ int run(int argc, char** argv) {
     app.set_version_flag("--version", std::string(takt_version()));
     app.require_subcommand(1);
     const std::vector<cli::Command> commands = {
-        cli::add_run(app),      cli::add_chat(app),       cli::add_tokenize(app), cli::add_detokenize(app),
-        cli::add_template(app), cli::add_logits(app),     cli::add_perplexity(app), cli::add_bench(app),
-        cli::add_inspect(app),  cli::add_plan(app),       cli::add_devices(app)};
+        cli::add_run(app),      cli::add_chat(app),   cli::add_tokenize(app),   cli::add_detokenize(app),
+        cli::add_template(app), cli::add_logits(app), cli::add_perplexity(app), cli::add_bench(app),
+        cli::add_inspect(app),  cli::add_plan(app),   cli::add_devices(app)};
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -1,4 +1,5 @@
-// Magic, version, length of the head (two bytes, little endian), the head padded so that data begins at a multiple of 64.
+// Magic, version, length of the head (two bytes, little endian), the head padded so that data begins at a
+// multiple of 64.
 #include "npy.h"
 
 #include <bit>
@@ -14,7 +15,8 @@ static_assert(std::endian::native == std::endian::little, "rows are written as t
 
 std::string head(std::size_t rows, std::size_t columns) {
     constexpr std::size_t kBefore = 10, kAlignment = 64;
-    std::string text = fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
+    std::string text =
+        fmt::format("{{'descr': '<f4', 'fortran_order': False, 'shape': ({}, {}), }}", rows, columns);
     while ((kBefore + text.size() + 1) % kAlignment != 0) text += ' ';
     text += '\n';
     std::string bytes("\x93NUMPY\x01\x00", 8);
@@ -25,13 +27,15 @@ std::string head(std::size_t rows, std::size_t columns) {
 
 }  // namespace
 
-NpyFile::NpyFile(const std::string& path, std::size_t rows, std::size_t columns) : file_(path), rows_left_(rows), columns_(columns) {
+NpyFile::NpyFile(const std::string& path, std::size_t rows, std::size_t columns)
+    : file_(path), rows_left_(rows), columns_(columns) {
     const std::string bytes = head(rows, columns);
     file_.write(bytes.data(), bytes.size());
 }
 
 void NpyFile::write_row(const float* values, std::size_t columns) {
-    if (columns != columns_ || rows_left_ == 0) throw Failure(fmt::format("A row of {} scores came where {} were due.", columns, columns_));
+    if (columns != columns_ || rows_left_ == 0)
+        throw Failure(fmt::format("A row of {} scores came where {} were due.", columns, columns_));
     file_.write(values, columns * sizeof(float));
     --rows_left_;
 }

@@ -11,31 +11,43 @@ namespace cli {
 namespace {
 
 // The command line's own reader takes "-1" for the largest unsigned number.
-std::string refuse_sign(const std::string& text) { return !text.empty() && text.front() == '-' ? text + " is negative" : std::string(); }
+std::string refuse_sign(const std::string& text) {
+    return !text.empty() && text.front() == '-' ? text + " is negative" : std::string();
+}
 
 }  // namespace
 
 void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model) {
     CLI::Option* model = app.add_option("-m,--model", options.model, "GGUF file");
     if (needs_model == NeedsModel::yes) model->required();
-    app.add_option("-t,--threads", options.threads, "Threads that compute, or auto; default: physical cores within affinity and quota");
+    app.add_option("-t,--threads", options.threads,
+                   "Threads that compute, or auto; default: physical cores within affinity and quota");
     app.add_option("--backend", options.backend, "Backend by name; default: the best one");
     app.add_option("--isa", options.isa, "Highest ISA level to use");
-    app.add_option("--kv", options.kv, "Form of keys and values")->check(CLI::IsMember({"f16", "q8_0", "f32"}));
+    app.add_option("--kv", options.kv, "Form of keys and values")
+        ->check(CLI::IsMember({"f16", "q8_0", "f32"}));
     app.add_flag("--deterministic", options.deterministic, "No path whose row depends on its neighbours");
     app.add_flag("--json", options.json, "One JSON object a line");
 }
 
 void add_generation(CLI::App& app, GenerationOptions& options) {
     app.add_option("-n", options.max_tokens, "Tokens to generate at most")->capture_default_str();
-    app.add_option("--ctx", options.context_tokens, "Positions of prompt and answer together; default: the smaller of 4096 and the model's");
-    app.add_option("--temp", options.temperature, "Temperature; 0 takes the likeliest token")->capture_default_str();
+    app.add_option("--ctx", options.context_tokens,
+                   "Positions of prompt and answer together; default: the smaller of 4096 and the model's");
+    app.add_option("--temp", options.temperature, "Temperature; 0 takes the likeliest token")
+        ->capture_default_str();
     app.add_option("--seed", options.seed, "Seed of the draws")->check(refuse_sign)->capture_default_str();
-    app.add_option("--top-k", options.top_k, "Draw from the k likeliest tokens; 0: off")->capture_default_str();
-    app.add_option("--top-p", options.top_p, "Draw from the likeliest tokens that make up this probability; 1: off")->capture_default_str();
-    app.add_option("--min-p", options.min_p, "Leave out tokens below this part of the likeliest; 0: off")->capture_default_str();
+    app.add_option("--top-k", options.top_k, "Draw from the k likeliest tokens; 0: off")
+        ->capture_default_str();
+    app.add_option("--top-p", options.top_p,
+                   "Draw from the likeliest tokens that make up this probability; 1: off")
+        ->capture_default_str();
+    app.add_option("--min-p", options.min_p, "Leave out tokens below this part of the likeliest; 0: off")
+        ->capture_default_str();
     app.add_option("--system", options.system, "System message");
-    app.add_option("--stop", options.stops, "End at this text, which is not printed; may be given again")->expected(1)->take_all();
+    app.add_option("--stop", options.stops, "End at this text, which is not printed; may be given again")
+        ->expected(1)
+        ->take_all();
     app.add_flag("--ignore-eos", options.ignore_eos, "Go on past end-of-generation tokens");
 }
 
@@ -62,7 +74,8 @@ std::vector<int32_t> parse_ids(const std::string& text, const std::string& flag)
         int32_t id = 0;
         const std::from_chars_result parsed = std::from_chars(at, end, id);
         if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != ',' && *parsed.ptr != ' ')) {
-            throw WrongUsage(fmt::format("{}: \"{}\" is no list of token ids such as 1,2,3.", flag, std::string(at, end).substr(0, 40)));
+            throw WrongUsage(fmt::format("{}: \"{}\" is no list of token ids such as 1,2,3.", flag,
+                                         std::string(at, end).substr(0, 40)));
         }
         ids.push_back(id);
         at = parsed.ptr;

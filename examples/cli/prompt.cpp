@@ -15,7 +15,9 @@ std::string messages_json(const std::string& system, const std::string& message)
     try {
         return nlohmann::ordered_json{{"messages", std::move(messages)}}.dump();
     } catch (const nlohmann::json::exception&) {
-        throw Failure("The message is not valid UTF-8; a chat template takes text only. With --raw any bytes are a prompt.");
+        throw Failure(
+            "The message is not valid UTF-8; a chat template takes text only. With --raw any bytes are a "
+            "prompt.");
     }
 }
 
@@ -27,13 +29,15 @@ bool adds_bos(const takt::Model& model) {
     return bos >= 0 && !ids.empty() && ids.front() == bos;
 }
 
-std::vector<int32_t> chat_ids(const takt::Model& model, const std::string& system, const std::string& message) {
+std::vector<int32_t> chat_ids(const takt::Model& model, const std::string& system,
+                              const std::string& message) {
     std::string text;
     try {
         text = model.render_chat(messages_json(system, message));
     } catch (const takt::Error& error) {
         if (error.status() != TAKT_ERROR_TEMPLATE_MISSING) throw;
-        throw Failure("The file has no chat template (tokenizer.chat_template); --raw takes the prompt as it is.");
+        throw Failure(
+            "The file has no chat template (tokenizer.chat_template); --raw takes the prompt as it is.");
     }
     std::vector<int32_t> ids = model.tokenize(text, TAKT_PARSE_SPECIAL);
     const int32_t bos = model.info().bos_id;

@@ -8,20 +8,33 @@
 namespace cli {
 namespace {
 
-Json or_null(uint64_t ns) { return ns == TAKT_UNDEFINED_NS ? Json(nullptr) : Json(ns); }
-Json or_null(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
-
-Json distribution_json(const takt_distribution& d) {
-    return {{"p50", or_null(d.p50)}, {"p95", or_null(d.p95)}, {"p99", or_null(d.p99)}, {"max", or_null(d.max)}};
+Json or_null(uint64_t ns) {
+    return ns == TAKT_UNDEFINED_NS ? Json(nullptr) : Json(ns);
+}
+Json or_null(double value) {
+    return std::isfinite(value) ? Json(value) : Json(nullptr);
 }
 
-std::string milliseconds(double ns) { return std::isfinite(ns) ? fmt::format("{:.2f} ms", ns / 1e6) : std::string("undefined"); }
-std::string milliseconds(uint64_t ns) { return ns == TAKT_UNDEFINED_NS ? std::string("undefined") : milliseconds(static_cast<double>(ns)); }
-std::string rate(double per_second) { return std::isfinite(per_second) ? fmt::format(" ({:.1f} tokens/s)", per_second) : std::string(); }
+Json distribution_json(const takt_distribution& d) {
+    return {
+        {"p50", or_null(d.p50)}, {"p95", or_null(d.p95)}, {"p99", or_null(d.p99)}, {"max", or_null(d.max)}};
+}
+
+std::string milliseconds(double ns) {
+    return std::isfinite(ns) ? fmt::format("{:.2f} ms", ns / 1e6) : std::string("undefined");
+}
+std::string milliseconds(uint64_t ns) {
+    return ns == TAKT_UNDEFINED_NS ? std::string("undefined") : milliseconds(static_cast<double>(ns));
+}
+std::string rate(double per_second) {
+    return std::isfinite(per_second) ? fmt::format(" ({:.1f} tokens/s)", per_second) : std::string();
+}
 
 }  // namespace
 
-std::string json_line(const Json& object) { return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"; }
+std::string json_line(const Json& object) {
+    return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
 
 Json timing_json(const takt_timing& t) {
     Json json;
@@ -47,14 +60,18 @@ Json timing_json(const takt_timing& t) {
 }
 
 std::string timing_text(const takt_timing& t) {
-    std::string text = fmt::format("prompt {} tokens, generated {} ({}); backend {}, {} threads\n", t.prompt_tokens, t.generated_tokens,
-                                   takt_finish_reason_name(t.finish_reason), t.backend, t.n_threads);
-    text += fmt::format("queue {}, prefill {}{}, decode {}, finish {}, in all {}\n", milliseconds(t.queue_ns), milliseconds(t.prefill_ns),
-                        rate(t.prefill_tokens_per_second), milliseconds(t.decode_ns), milliseconds(t.finish_ns), milliseconds(t.e2e_ns));
-    text += fmt::format("TTFT {}, TPOT {}{}\n", milliseconds(t.ttft_ns), milliseconds(t.tpot_ns), rate(t.decode_tokens_per_second));
+    std::string text =
+        fmt::format("prompt {} tokens, generated {} ({}); backend {}, {} threads\n", t.prompt_tokens,
+                    t.generated_tokens, takt_finish_reason_name(t.finish_reason), t.backend, t.n_threads);
+    text += fmt::format("queue {}, prefill {}{}, decode {}, finish {}, in all {}\n", milliseconds(t.queue_ns),
+                        milliseconds(t.prefill_ns), rate(t.prefill_tokens_per_second),
+                        milliseconds(t.decode_ns), milliseconds(t.finish_ns), milliseconds(t.e2e_ns));
+    text += fmt::format("TTFT {}, TPOT {}{}\n", milliseconds(t.ttft_ns), milliseconds(t.tpot_ns),
+                        rate(t.decode_tokens_per_second));
     if (t.step_gap_ns.count > 0) {
-        text += fmt::format("step gap p50 {}, p95 {}, p99 {}, max {}\n", milliseconds(t.step_gap_ns.p50), milliseconds(t.step_gap_ns.p95),
-                            milliseconds(t.step_gap_ns.p99), milliseconds(t.step_gap_ns.max));
+        text += fmt::format("step gap p50 {}, p95 {}, p99 {}, max {}\n", milliseconds(t.step_gap_ns.p50),
+                            milliseconds(t.step_gap_ns.p95), milliseconds(t.step_gap_ns.p99),
+                            milliseconds(t.step_gap_ns.max));
     }
     return text;
 }
@@ -68,7 +85,8 @@ takt_backend_info backend_in_use(const takt::Runtime& runtime, const std::string
     return none;
 }
 
-Json conditions_json(const takt::Runtime& runtime, const takt::Model& model, const CommonOptions& options, const std::string& backend) {
+Json conditions_json(const takt::Runtime& runtime, const takt::Model& model, const CommonOptions& options,
+                     const std::string& backend) {
     const takt_backend_info device = backend_in_use(runtime, backend);
     const takt_model_info info = model.info();
     Json json;

@@ -20,7 +20,8 @@ Json timing_json(const takt_timing& timing);
 std::string timing_text(const takt_timing& timing);
 
 // What a number was measured with: backend, ISA, threads, CPU, model.
-Json conditions_json(const takt::Runtime& runtime, const takt::Model& model, const CommonOptions& options, const std::string& backend);
+Json conditions_json(const takt::Runtime& runtime, const takt::Model& model, const CommonOptions& options,
+                     const std::string& backend);
 
 takt_backend_info backend_in_use(const takt::Runtime& runtime, const std::string& name);
 

@@ -61,7 +61,8 @@ void print_events(takt::Request& request, AnswerPrinter& printer) {
 
 int run(const RunOptions& options) {
     check_usage(options);
-    if (options.ids_given->count() > 0) parse_ids(options.ids, "--ids");   // a mistake shows before the model is read
+    if (options.ids_given->count() > 0)
+        parse_ids(options.ids, "--ids");  // a mistake shows before the model is read
     const takt::Runtime runtime = open_runtime(options.common);
     const takt::Model model = load_model(runtime, options.common);
     takt::RequestOptions request = request_options(options.generation);
@@ -91,9 +92,12 @@ Command add_run(CLI::App& app) {
     CLI::App* command = app.add_subcommand("run", "Answer a prompt");
     add_common(*command, options->common);
     add_generation(*command, options->generation);
-    options->prompt_given = command->add_option("-p,--prompt", options->prompt, "Prompt: a chat message, or with --raw text as it is");
-    options->ids_given = command->add_option("--ids", options->ids, "Prompt as token ids, 1,2,3; nothing is added");
-    command->add_flag("--raw", options->raw, "No chat template; BOS as the file says; special tokens are not parsed");
+    options->prompt_given = command->add_option("-p,--prompt", options->prompt,
+                                                "Prompt: a chat message, or with --raw text as it is");
+    options->ids_given =
+        command->add_option("--ids", options->ids, "Prompt as token ids, 1,2,3; nothing is added");
+    command->add_flag("--raw", options->raw,
+                      "No chat template; BOS as the file says; special tokens are not parsed");
     return {command, [options] { return run(*options); }};
 }
 

@@ -1,11 +1,11 @@
 // SIGINT, SIGTERM and SIGPIPE: a command ends with a status, never by a signal.
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <utility>
-#include <fcntl.h>
-#include <poll.h>
-#include <unistd.h>
 
 #include "failure.h"
 #include "system.h"
@@ -14,7 +14,7 @@ namespace cli {
 namespace {
 
 volatile std::sig_atomic_t g_interrupts = 0;
-std::atomic<int> g_listener_pipe = -1;   // where chat's helper thread waits for a byte, or -1
+std::atomic<int> g_listener_pipe = -1;  // where chat's helper thread waits for a byte, or -1
 
 static_assert(std::atomic<int>::is_always_lock_free, "a signal handler reads it");
 
@@ -23,7 +23,7 @@ void on_signal(int number) {
     const int pipe = g_listener_pipe.load();
     if (pipe >= 0 && number == SIGINT) {
         const char byte = 'i';
-        if (::write(pipe, &byte, 1) != 1) ::_exit(1);   // the pipe is full: many unheeded ones
+        if (::write(pipe, &byte, 1) != 1) ::_exit(1);  // the pipe is full: many unheeded ones
     } else {
         g_interrupts = g_interrupts + 1;
         if (g_interrupts > 1) ::_exit(1);
@@ -35,7 +35,7 @@ void listen(int signal, void (*handler)(int)) {
     struct sigaction action{};
     action.sa_handler = handler;
     ::sigemptyset(&action.sa_mask);
-    ::sigaction(signal, &action, nullptr);   // no SA_RESTART: a waiting read returns and looks at the flag
+    ::sigaction(signal, &action, nullptr);  // no SA_RESTART: a waiting read returns and looks at the flag
 }
 
 void open_pipe(int (&ends)[2]) {
@@ -48,7 +48,7 @@ void drain(int descriptor) {
     }
 }
 
-int g_listener_ends[2] = {-1, -1};   // kept for the life of the process: a handler may still hold the number
+int g_listener_ends[2] = {-1, -1};  // kept for the life of the process: a handler may still hold the number
 
 }  // namespace
 
@@ -58,13 +58,16 @@ void prepare_signals() {
     listen(SIGTERM, on_signal);
 }
 
-bool interrupted() { return g_interrupts != 0; }
+bool interrupted() {
+    return g_interrupts != 0;
+}
 
 void check_interrupted() {
     if (interrupted()) throw Failure("Interrupted.");
 }
 
-InterruptListener::InterruptListener(std::function<void()> on_interrupt) : on_interrupt_(std::move(on_interrupt)) {
+InterruptListener::InterruptListener(std::function<void()> on_interrupt)
+    : on_interrupt_(std::move(on_interrupt)) {
     if (g_listener_ends[0] < 0) open_pipe(g_listener_ends);
     g_listener_pipe = g_listener_ends[1];
     thread_ = std::thread([this] {
@@ -88,7 +91,9 @@ InterruptListener::~InterruptListener() {
     thread_.join();
 }
 
-LineReader::LineReader() { open_pipe(wake_); }
+LineReader::LineReader() {
+    open_pipe(wake_);
+}
 
 LineReader::~LineReader() {
     ::close(wake_[0]);

@@ -1,11 +1,11 @@
 // POSIX calls of the command, each with its error turned into a sentence.
 #include "system.h"
 
-#include <cerrno>
-#include <cstring>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -47,16 +47,27 @@ std::string read_all(int descriptor, std::string_view name) {
 }  // namespace
 
 void write_stdout(std::string_view bytes) {
-    if (!write_all(STDOUT_FILENO, bytes)) throw Failure(fmt::format("Writing to standard output failed: {}.", reason(errno)));
+    if (!write_all(STDOUT_FILENO, bytes))
+        throw Failure(fmt::format("Writing to standard output failed: {}.", reason(errno)));
 }
 
-void write_stderr(std::string_view bytes) noexcept { static_cast<void>(write_all(STDERR_FILENO, bytes)); }
+void write_stderr(std::string_view bytes) noexcept {
+    static_cast<void>(write_all(STDERR_FILENO, bytes));
+}
 
-bool stdin_is_terminal() { return ::isatty(STDIN_FILENO) == 1; }
-bool stdout_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
-bool stderr_is_terminal() { return ::isatty(STDERR_FILENO) == 1; }
+bool stdin_is_terminal() {
+    return ::isatty(STDIN_FILENO) == 1;
+}
+bool stdout_is_terminal() {
+    return ::isatty(STDOUT_FILENO) == 1;
+}
+bool stderr_is_terminal() {
+    return ::isatty(STDERR_FILENO) == 1;
+}
 
-std::string read_stdin() { return read_all(STDIN_FILENO, "standard input"); }
+std::string read_stdin() {
+    return read_all(STDIN_FILENO, "standard input");
+}
 
 std::string read_file(const std::string& path) {
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);

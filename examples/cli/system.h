@@ -24,7 +24,8 @@ bool stderr_is_terminal();
 std::string read_stdin();
 std::string read_file(const std::string& path);
 
-// A file that appears under its name whole or not at all. Targets that are no regular file are written in place.
+// A file that appears under its name whole or not at all. Targets that are no regular file are written in
+// place.
 class OutputFile {
 public:
     explicit OutputFile(std::string path);
@@ -40,14 +41,15 @@ private:
     int descriptor_ = -1;
 };
 
-// A closed pipe becomes an error of write; SIGINT and SIGTERM become a flag. The second one within a command that doesn't
-// heed the flag ends the process with status 1.
+// A closed pipe becomes an error of write; SIGINT and SIGTERM become a flag. The second one within a command
+// that doesn't heed the flag ends the process with status 1.
 void prepare_signals();
 bool interrupted();
 // Throws Failure once SIGINT or SIGTERM came.
 void check_interrupted();
 
-// SIGINT for chat: while one of these lives, each calls on_interrupt on a helper thread, where locks may be taken.
+// SIGINT for chat: while one of these lives, each calls on_interrupt on a helper thread, where locks may be
+// taken.
 class InterruptListener {
 public:
     explicit InterruptListener(std::function<void()> on_interrupt);

@@ -40,9 +40,11 @@ std::vector<int32_t> ids_of(const std::string& text) {
     if (!json.is_array()) throw Failure("Standard input is no list of token ids such as [1,2,3].");
     std::vector<int32_t> ids;
     for (const Json& item : json) {
-        if (!item.is_number_integer() || item < std::numeric_limits<int32_t>::min() || item > std::numeric_limits<int32_t>::max()) {
-            throw Failure(fmt::format("Item {} of the list is {}, which is no token id.", ids.size(),
-                                      item.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40)));
+        if (!item.is_number_integer() || item < std::numeric_limits<int32_t>::min() ||
+            item > std::numeric_limits<int32_t>::max()) {
+            throw Failure(
+                fmt::format("Item {} of the list is {}, which is no token id.", ids.size(),
+                            item.dump(-1, ' ', false, Json::error_handler_t::replace).substr(0, 40)));
         }
         ids.push_back(item.get<int32_t>());
     }
@@ -70,7 +72,8 @@ Command add_tokenize(CLI::App& app) {
     CLI::App* command = app.add_subcommand("tokenize", "Bytes on stdin to {\"ids\":[...]}");
     add_common(*command, options->common);
     command->add_flag("--add-special", options->add_special, "BOS and EOS as the file says");
-    command->add_flag("--parse-special", options->parse_special, "Control tokens written in the text become ids");
+    command->add_flag("--parse-special", options->parse_special,
+                      "Control tokens written in the text become ids");
     return {command, [options] { return tokenize(*options); }};
 }
 
@@ -84,9 +87,11 @@ Command add_detokenize(CLI::App& app) {
 
 Command add_template(CLI::App& app) {
     auto options = std::make_shared<TextOptions>();
-    CLI::App* command = app.add_subcommand("template", "{\"messages\":[...],\"tools\":[...]} on stdin to the prompt text");
+    CLI::App* command =
+        app.add_subcommand("template", "{\"messages\":[...],\"tools\":[...]} on stdin to the prompt text");
     add_common(*command, options->common);
-    command->add_flag("--no-generation-prompt", options->no_generation_prompt, "Don't open the assistant's turn");
+    command->add_flag("--no-generation-prompt", options->no_generation_prompt,
+                      "Don't open the assistant's turn");
     return {command, [options] { return render(*options); }};
 }
 

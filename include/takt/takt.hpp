@@ -1,4 +1,5 @@
-// takt.h as C++ classes: C++17, header only, over takt.h and nothing else. Failures are takt::Error; handles are move-only.
+// takt.h as C++ classes: C++17, header only, over takt.h and nothing else. Failures are takt::Error; handles
+// are move-only.
 //
 //   takt::Runtime runtime;
 //   takt::Model model(runtime, "model.gguf");
@@ -8,7 +9,8 @@
 //   options.on_event = [](const takt::Event& event) { std::cout << event.text; return true; };
 //   takt_timing timing = engine.generate(options);
 //
-// An exception thrown by a callback ends the request and comes out of generate(), send(), evaluate() or wait().
+// An exception thrown by a callback ends the request and comes out of generate(), send(), evaluate() or
+// wait().
 #ifndef TAKT_TAKT_HPP
 #define TAKT_TAKT_HPP
 
@@ -48,7 +50,8 @@ class Ids {
 public:
     Ids() = default;
     Ids(const int32_t* data, std::size_t size) : data_(data), size_(size) {}
-    template <typename Container, typename = decltype(static_cast<const int32_t*>(std::declval<const Container&>().data()))>
+    template <typename Container,
+              typename = decltype(static_cast<const int32_t*>(std::declval<const Container&>().data()))>
     Ids(const Container& container) : data_(container.data()), size_(container.size()) {}
     const int32_t* data() const noexcept { return data_; }
     std::size_t size() const noexcept { return size_; }
@@ -65,7 +68,7 @@ struct Event {
     bool is_token() const noexcept { return raw.type == TAKT_EVENT_TOKEN; }
     bool is_finished() const noexcept { return raw.type == TAKT_EVENT_FINISHED; }
 
-    takt_event raw;              // ids, indices and times
+    takt_event raw;  // ids, indices and times
     std::string_view text;
     std::string_view message;
 };
@@ -81,7 +84,7 @@ struct RuntimeOptions {
 
 struct ModelOptions {
     std::string backend;
-    std::function<bool(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress;   // false ends the load
+    std::function<bool(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress;  // false ends the load
     bool metadata_only = false;
 };
 
@@ -96,13 +99,13 @@ struct EngineOptions {
 };
 
 struct RequestOptions {
-    std::optional<std::string> prompt;        // or prompt_ids
+    std::optional<std::string> prompt;  // or prompt_ids
     std::vector<int32_t> prompt_ids;
     std::uint32_t prompt_flags = TAKT_ADD_SPECIAL;
     std::vector<std::string> stop_strings;
     std::vector<int32_t> stop_ids;
     std::vector<std::pair<int32_t, float>> logit_bias;
-    std::function<bool(const Event&)> on_event;   // false cancels
+    std::function<bool(const Event&)> on_event;  // false cancels
     std::uint64_t seed = 0;
     std::uint64_t deadline_ns = 0;
     std::uint32_t max_tokens = 256;
@@ -126,7 +129,9 @@ struct Destroy {
 template <typename Handle, auto destroy>
 using Owned = std::unique_ptr<Handle, Destroy<Handle, destroy>>;
 
-inline const char* or_null(const std::string& text) { return text.empty() ? nullptr : text.c_str(); }
+inline const char* or_null(const std::string& text) {
+    return text.empty() ? nullptr : text.c_str();
+}
 
 // Calls twice: for the size, then for the bytes. Text whose size changes in between is asked for again.
 template <typename Buffer, typename Call>
@@ -148,9 +153,11 @@ Buffer fetch(Call call) {
 struct EventCall {
     std::function<bool(const Event&)> on_event;
     std::exception_ptr thrown;
-    std::shared_ptr<EventCall> self;   // of an asynchronous request: held until its last callback is over
+    std::shared_ptr<EventCall> self;  // of an asynchronous request: held until its last callback is over
 
-    static void release(void* user_data) { std::shared_ptr<EventCall> last = std::move(static_cast<EventCall*>(user_data)->self); }
+    static void release(void* user_data) {
+        std::shared_ptr<EventCall> last = std::move(static_cast<EventCall*>(user_data)->self);
+    }
     static int32_t call(void* user_data, const takt_event* event) {
         auto* self = static_cast<EventCall*>(user_data);
         try {
@@ -229,7 +236,8 @@ inline takt_timing empty_timing() {
 
 class Runtime {
 public:
-    explicit Runtime(RuntimeOptions options = {}) : options_(std::make_unique<RuntimeOptions>(std::move(options))) {
+    explicit Runtime(RuntimeOptions options = {})
+        : options_(std::make_unique<RuntimeOptions>(std::move(options))) {
         takt_runtime_options c;
         check(takt_runtime_options_init(&c, sizeof c));
         if (options_->log) {
@@ -277,8 +285,8 @@ public:
         load(runtime, options, [&](takt_model_options& c) { c.memory = bytes, c.memory_bytes = size; });
     }
     // The descriptor is duplicated. length 0: to the end of the file.
-    static Model from_descriptor(const Runtime& runtime, int descriptor, std::uint64_t offset, std::uint64_t length,
-                                 const ModelOptions& options = {}) {
+    static Model from_descriptor(const Runtime& runtime, int descriptor, std::uint64_t offset,
+                                 std::uint64_t length, const ModelOptions& options = {}) {
         Model model;
         model.load(runtime, options, [&](takt_model_options& c) {
             c.descriptor = descriptor, c.descriptor_offset = offset, c.descriptor_length = length;
@@ -293,10 +301,14 @@ public:
         return info;
     }
     std::string inspect() const {
-        return detail::fetch<std::string>([&](char* out, std::size_t n, std::size_t* size) { return takt_model_inspect(get(), out, n, size); });
+        return detail::fetch<std::string>([&](char* out, std::size_t n, std::size_t* size) {
+            return takt_model_inspect(get(), out, n, size);
+        });
     }
     std::string program() const {
-        return detail::fetch<std::string>([&](char* out, std::size_t n, std::size_t* size) { return takt_model_program(get(), out, n, size); });
+        return detail::fetch<std::string>([&](char* out, std::size_t n, std::size_t* size) {
+            return takt_model_program(get(), out, n, size);
+        });
     }
     takt_memory_plan plan(const EngineOptions& options = {}) const;
     std::vector<int32_t> tokenize(std::string_view text, std::uint32_t flags = TAKT_ADD_SPECIAL) const {
@@ -312,7 +324,8 @@ public:
     // json: {"messages":[…], "tools":[…]}
     std::string render_chat(std::string_view json, bool add_generation_prompt = true) const {
         return detail::fetch<std::string>([&](char* out, std::size_t n, std::size_t* size) {
-            return takt_model_render_chat(get(), json.data(), json.size(), add_generation_prompt ? 1 : 0, out, n, size);
+            return takt_model_render_chat(get(), json.data(), json.size(), add_generation_prompt ? 1 : 0, out,
+                                          n, size);
         });
     }
     takt_model* get() const noexcept { return handle_.get(); }
@@ -387,8 +400,9 @@ public:
         return timing;
     }
     std::vector<int32_t> prompt_ids() const {
-        return detail::fetch<std::vector<int32_t>>(
-            [&](int32_t* out, std::size_t n, std::size_t* size) { return takt_request_prompt_ids(get(), out, n, size); });
+        return detail::fetch<std::vector<int32_t>>([&](int32_t* out, std::size_t n, std::size_t* size) {
+            return takt_request_prompt_ids(get(), out, n, size);
+        });
     }
     takt_request* get() const noexcept { return handle_.get(); }
 
@@ -422,24 +436,27 @@ public:
     // on_event runs on the engine's thread; without it events are pulled.
     Request submit(const RequestOptions& options) {
         Request request;
-        request.call_ = std::make_shared<detail::EventCall>(detail::EventCall{options.on_event, nullptr, nullptr});
+        request.call_ =
+            std::make_shared<detail::EventCall>(detail::EventCall{options.on_event, nullptr, nullptr});
         request.call_->self = request.call_;
         const detail::CRequest c(options, *request.call_);
         takt_request* handle = nullptr;
         const takt_status status = takt_engine_submit(get(), &c.options, &handle);
-        if (status != TAKT_OK) request.call_->self.reset();   // on_release won't come
+        if (status != TAKT_OK) request.call_->self.reset();  // on_release won't come
         check(status);
         request.handle_.reset(handle);
         return request;
     }
-    // on_logits(position, logits, vocab_size) runs on this thread; false stops, which throws TAKT_ERROR_CANCELLED.
+    // on_logits(position, logits, vocab_size) runs on this thread; false stops, which throws
+    // TAKT_ERROR_CANCELLED.
     void evaluate(Ids ids, std::size_t first_position, std::uint32_t chunk_tokens,
                   const std::function<bool(std::size_t, const float*, std::size_t)>& on_logits) {
         struct Call {
             const std::function<bool(std::size_t, const float*, std::size_t)>* on_logits;
             std::exception_ptr thrown;
         } call{&on_logits, nullptr};
-        const auto trampoline = [](void* user_data, std::size_t position, const float* logits, std::size_t n) -> int32_t {
+        const auto trampoline = [](void* user_data, std::size_t position, const float* logits,
+                                   std::size_t n) -> int32_t {
             auto* self = static_cast<Call*>(user_data);
             try {
                 return (*self->on_logits)(position, logits, n) ? TAKT_CONTINUE : TAKT_STOP;
@@ -448,7 +465,8 @@ public:
                 return TAKT_STOP;
             }
         };
-        const takt_status status = takt_engine_evaluate(get(), ids.data(), ids.size(), first_position, chunk_tokens, trampoline, &call);
+        const takt_status status = takt_engine_evaluate(get(), ids.data(), ids.size(), first_position,
+                                                        chunk_tokens, trampoline, &call);
         if (call.thrown) std::rethrow_exception(call.thrown);
         check(status);
     }
@@ -457,7 +475,7 @@ public:
     static takt_engine_options to_c(const EngineOptions& options) {
         takt_engine_options c;
         check(takt_engine_options_init(&c, sizeof c));
-        c.backend = detail::or_null(options.backend);   // borrowed from options
+        c.backend = detail::or_null(options.backend);  // borrowed from options
         c.context_tokens = options.context_tokens;
         c.max_sequences = options.max_sequences;
         c.max_waiting = options.max_waiting;

@@ -15,17 +15,20 @@ constexpr size_t kMaxTextBytes = (size_t{1} << 31) - 1;
 
 inline Status check_text(const char* text, size_t text_bytes, std::string_view name) {
     if (text == nullptr && text_bytes > 0) {
-        return Status(StatusCode::invalid_argument, fmt::format("{} is NULL, {}_bytes is {}.", name, name, text_bytes));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("{} is NULL, {}_bytes is {}.", name, name, text_bytes));
     }
     if (text_bytes > kMaxTextBytes) {
-        return Status(StatusCode::invalid_argument, fmt::format("{} has {} bytes, at most {} are read.", name, text_bytes, kMaxTextBytes));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("{} has {} bytes, at most {} are read.", name, text_bytes, kMaxTextBytes));
     }
     return {};
 }
 
 inline Status check_switch(uint32_t value, std::string_view name) {
     if (value <= 1) return {};
-    return Status(StatusCode::invalid_argument, fmt::format("{} is {}, only 0 and 1 have a meaning.", name, value));
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("{} is {}, only 0 and 1 have a meaning.", name, value));
 }
 
 inline Status check_flags(uint32_t value, uint32_t known, std::string_view name) {

@@ -21,12 +21,14 @@ namespace {
 // Waiting on the thread that has to go on would never end.
 Status refuse_inside_callback(const Engine& engine, std::string_view call) {
     if (!engine.inside_callback()) return {};
-    return Status(StatusCode::invalid_state, fmt::format("{} can't be called inside a callback of the same engine.", call));
+    return Status(StatusCode::invalid_state,
+                  fmt::format("{} can't be called inside a callback of the same engine.", call));
 }
 
 }  // namespace
 
-takt_status takt_engine_create(takt_model* model, const takt_engine_options* options, takt_engine** out_engine) {
+takt_status takt_engine_create(takt_model* model, const takt_engine_options* options,
+                               takt_engine** out_engine) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(out_engine);
         *out_engine = nullptr;
@@ -62,7 +64,8 @@ uint32_t takt_engine_context_tokens(const takt_engine* engine) {
     return guard_value<uint32_t>(0, [&] { return engine->calls->engine()->context_tokens(); });
 }
 
-takt_status takt_engine_generate(takt_engine* engine, const takt_request_options* options, takt_timing* out_timing) {
+takt_status takt_engine_generate(takt_engine* engine, const takt_request_options* options,
+                                 takt_timing* out_timing) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(engine);
         const uint64_t submitted_ns = engine->runtime->clock().now_ns();
@@ -82,12 +85,13 @@ takt_status takt_engine_generate(takt_engine* engine, const takt_request_options
     });
 }
 
-takt_status takt_engine_submit(takt_engine* engine, const takt_request_options* options, takt_request** out_request) {
+takt_status takt_engine_submit(takt_engine* engine, const takt_request_options* options,
+                               takt_request** out_request) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(out_request);
         *out_request = nullptr;
         TAKT_RETURN_IF_NULL(engine);
-        const uint64_t submitted_ns = engine->runtime->clock().now_ns();   // tokenizing counts
+        const uint64_t submitted_ns = engine->runtime->clock().now_ns();  // tokenizing counts
         const std::shared_ptr<EngineCalls> calls = engine->calls;
         Result<RequestOptions> own = read_request_options(options, *engine->model);
         if (!own.ok()) return own.status();
@@ -111,8 +115,9 @@ takt_status takt_engine_submit(takt_engine* engine, const takt_request_options* 
     });
 }
 
-takt_status takt_engine_evaluate(takt_engine* engine, const int32_t* ids, size_t ids_count, size_t first_position,
-                                 uint32_t chunk_tokens, takt_logits_callback on_logits, void* user_data) {
+takt_status takt_engine_evaluate(takt_engine* engine, const int32_t* ids, size_t ids_count,
+                                 size_t first_position, uint32_t chunk_tokens, takt_logits_callback on_logits,
+                                 void* user_data) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(engine);
         TAKT_RETURN_IF_NULL(ids);

@@ -17,7 +17,10 @@ struct StatusName {
     const char* name;
 };
 
-#define TAKT_STATUS(NAME, CODE) StatusName{NAME, StatusCode::CODE, #NAME}
+#define TAKT_STATUS(NAME, CODE)       \
+    StatusName {                      \
+        NAME, StatusCode::CODE, #NAME \
+    }
 constexpr StatusName kStatusNames[] = {
     TAKT_STATUS(TAKT_OK, ok),
     TAKT_STATUS(TAKT_ERROR_INVALID_ARGUMENT, invalid_argument),
@@ -68,7 +71,8 @@ static_assert(static_cast<int32_t>(EventType::token) == TAKT_EVENT_TOKEN);
 static_assert(static_cast<int32_t>(EventType::finished) == TAKT_EVENT_FINISHED);
 
 #define TAKT_TEXT_OF(NUMBER) #NUMBER
-#define TAKT_VERSION_TEXT(MAJOR, MINOR, PATCH) TAKT_TEXT_OF(MAJOR) "." TAKT_TEXT_OF(MINOR) "." TAKT_TEXT_OF(PATCH)
+#define TAKT_VERSION_TEXT(MAJOR, MINOR, PATCH) \
+    TAKT_TEXT_OF(MAJOR) "." TAKT_TEXT_OF(MINOR) "." TAKT_TEXT_OF(PATCH)
 
 }  // namespace
 
@@ -92,7 +96,9 @@ const char* takt_version(void) {
     return TAKT_VERSION_TEXT(TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH);
 }
 
-const char* takt_last_error(void) { return last_error(); }
+const char* takt_last_error(void) {
+    return last_error();
+}
 
 const char* takt_status_name(takt_status status) {
     for (const StatusName& entry : kStatusNames) {
@@ -103,13 +109,21 @@ const char* takt_status_name(takt_status status) {
 
 const char* takt_finish_reason_name(int32_t finish_reason) {
     switch (finish_reason) {
-        case TAKT_FINISH_NONE: return "none";
-        case TAKT_FINISH_STOP: return "stop";
-        case TAKT_FINISH_LENGTH: return "length";
-        case TAKT_FINISH_CANCELLED: return "cancelled";
-        case TAKT_FINISH_CONTEXT_FULL: return "context_full";
-        case TAKT_FINISH_DEADLINE: return "deadline";
-        case TAKT_FINISH_ERROR: return "error";
-        default: return "unknown";
+        case TAKT_FINISH_NONE:
+            return "none";
+        case TAKT_FINISH_STOP:
+            return "stop";
+        case TAKT_FINISH_LENGTH:
+            return "length";
+        case TAKT_FINISH_CANCELLED:
+            return "cancelled";
+        case TAKT_FINISH_CONTEXT_FULL:
+            return "context_full";
+        case TAKT_FINISH_DEADLINE:
+            return "deadline";
+        case TAKT_FINISH_ERROR:
+            return "error";
+        default:
+            return "unknown";
     }
 }

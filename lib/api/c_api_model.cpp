@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
+#include "api/arguments.h"
 #include "api/copy_out.h"
 #include "api/defaults.h"
 #include "api/engine_options.h"
-#include "api/arguments.h"
 #include "api/guard.h"
 #include "api/handles.h"
 #include "api/inspect.h"
@@ -24,19 +24,25 @@ using namespace takt::api;
 
 namespace {
 
-std::string_view view(const char* text, size_t text_bytes) { return text == nullptr ? std::string_view() : std::string_view(text, text_bytes); }
+std::string_view view(const char* text, size_t text_bytes) {
+    return text == nullptr ? std::string_view() : std::string_view(text, text_bytes);
+}
 
 Result<std::shared_ptr<const ByteSource>> open_source(const takt_model_options& options) {
-    const int n_sources = int{options.path != nullptr} + int{options.memory != nullptr} + int{options.descriptor >= 0};
+    const int n_sources =
+        int{options.path != nullptr} + int{options.memory != nullptr} + int{options.descriptor >= 0};
     if (n_sources != 1) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("A model has one source: path, memory or descriptor; {} are given.", n_sources));
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("A model has one source: path, memory or descriptor; {} are given.", n_sources));
     }
     if (options.descriptor < -1) {
-        return Status(StatusCode::invalid_argument, fmt::format("descriptor is {}, -1 stands for none.", options.descriptor));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("descriptor is {}, -1 stands for none.", options.descriptor));
     }
     if (options.descriptor == -1 && (options.descriptor_offset != 0 || options.descriptor_length != 0)) {
-        return Status(StatusCode::invalid_argument, "descriptor_offset and descriptor_length need a descriptor.");
+        return Status(StatusCode::invalid_argument,
+                      "descriptor_offset and descriptor_length need a descriptor.");
     }
     if (options.path != nullptr) {
         if (*options.path == '\0') return Status(StatusCode::invalid_argument, "path is empty.");
@@ -62,22 +68,26 @@ Status load_weights(takt_model& handle, const LoadProgress& progress) {
     TAKT_RETURN_IF_ERROR((*backend)->supports(*handle.model->program()));
     handle.backend = (*backend)->name();
     std::lock_guard lock(handle.runtime->pool_mutex());
-    Result<std::shared_ptr<const PackedWeights>> packed =
-        (*backend)->load_weights(*handle.model->program(), *handle.model, handle.runtime->weight_store(), progress);
+    Result<std::shared_ptr<const PackedWeights>> packed = (*backend)->load_weights(
+        *handle.model->program(), *handle.model, handle.runtime->weight_store(), progress);
     if (!packed.ok()) return packed.status();
     handle.packed = std::move(*packed);
     return {};
 }
 
-uint64_t packed_bytes(const takt_model& model) { return model.packed ? model.packed->size_bytes() : 0; }
+uint64_t packed_bytes(const takt_model& model) {
+    return model.packed ? model.packed->size_bytes() : 0;
+}
 
 Status copy_text(std::string_view text, char* out_text, size_t capacity, size_t* out_bytes) {
-    return copy_out(std::span<const char>(text.data(), text.size()), out_text, capacity, out_bytes, "out_text");
+    return copy_out(std::span<const char>(text.data(), text.size()), out_text, capacity, out_bytes,
+                    "out_text");
 }
 
 }  // namespace
 
-takt_status takt_model_load(takt_runtime* runtime, const takt_model_options* options, takt_model** out_model) {
+takt_status takt_model_load(takt_runtime* runtime, const takt_model_options* options,
+                            takt_model** out_model) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(out_model);
         *out_model = nullptr;
@@ -88,10 +98,12 @@ takt_status takt_model_load(takt_runtime* runtime, const takt_model_options* opt
         auto handle = std::make_unique<takt_model>();
         handle->runtime = runtime->runtime;
         if (given->backend != nullptr) handle->backend = given->backend;
-        if (Result<Backend*> backend = handle->runtime->find_backend(handle->backend); !backend.ok()) return backend.status();
+        if (Result<Backend*> backend = handle->runtime->find_backend(handle->backend); !backend.ok())
+            return backend.status();
         Result<std::shared_ptr<const ByteSource>> source = open_source(*given);
         if (!source.ok()) return source.status();
-        Result<std::shared_ptr<const Model>> model = Model::load(std::move(*source), handle->runtime->logger());
+        Result<std::shared_ptr<const Model>> model =
+            Model::load(std::move(*source), handle->runtime->logger());
         if (!model.ok()) return model.status();
         handle->model = std::move(*model);
         if (given->metadata_only == 0) TAKT_RETURN_IF_ERROR(load_weights(*handle, make_progress(*given)));
@@ -132,8 +144,10 @@ takt_status takt_model_inspect(const takt_model* model, char* out_text, size_t c
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(model);
         TAKT_RETURN_IF_ERROR(check_buffer(out_text, capacity, out_bytes, "out_text", "out_bytes"));
-        const std::string_view backend = model->packed ? std::string_view(model->backend) : std::string_view();
-        return copy_text(inspect_json(*model->model, backend, packed_bytes(*model)), out_text, capacity, out_bytes);
+        const std::string_view backend =
+            model->packed ? std::string_view(model->backend) : std::string_view();
+        return copy_text(inspect_json(*model->model, backend, packed_bytes(*model)), out_text, capacity,
+                         out_bytes);
     });
 }
 
@@ -145,7 +159,8 @@ takt_status takt_model_program(const takt_model* model, char* out_text, size_t c
     });
 }
 
-takt_status takt_model_plan(const takt_model* model, const takt_engine_options* options, takt_memory_plan* out_plan) {
+takt_status takt_model_plan(const takt_model* model, const takt_engine_options* options,
+                            takt_memory_plan* out_plan) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(model);
         TAKT_RETURN_IF_ERROR(check_output(out_plan, "out_plan"));
@@ -171,14 +186,15 @@ takt_status takt_model_tokenize(const takt_model* model, const char* text, size_
         TAKT_RETURN_IF_ERROR(check_flags(flags, TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL, "flags"));
         TAKT_RETURN_IF_ERROR(check_buffer(out_ids, capacity, out_count, "out_ids", "out_count"));
         const EncodeOptions options{(flags & TAKT_ADD_SPECIAL) != 0, (flags & TAKT_PARSE_SPECIAL) != 0};
-        const Result<std::vector<int32_t>> ids = model->model->tokenizer()->encode(view(text, text_bytes), options);
+        const Result<std::vector<int32_t>> ids =
+            model->model->tokenizer()->encode(view(text, text_bytes), options);
         if (!ids.ok()) return ids.status();
         return copy_out(std::span<const int32_t>(*ids), out_ids, capacity, out_count, "out_ids");
     });
 }
 
-takt_status takt_model_detokenize(const takt_model* model, const int32_t* ids, size_t ids_count, uint32_t keep_special,
-                                  char* out_text, size_t capacity, size_t* out_bytes) {
+takt_status takt_model_detokenize(const takt_model* model, const int32_t* ids, size_t ids_count,
+                                  uint32_t keep_special, char* out_text, size_t capacity, size_t* out_bytes) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(model);
         if (ids_count > 0) TAKT_RETURN_IF_NULL(ids);
@@ -189,8 +205,9 @@ takt_status takt_model_detokenize(const takt_model* model, const int32_t* ids, s
         std::string text;
         for (size_t i = 0; i < ids_count; ++i) {
             if (ids[i] < 0 || static_cast<uint32_t>(ids[i]) >= vocab_size) {
-                return Status(StatusCode::invalid_argument,
-                              fmt::format("ids[{}] is {}, the vocabulary has {} tokens.", i, ids[i], vocab_size));
+                return Status(
+                    StatusCode::invalid_argument,
+                    fmt::format("ids[{}] is {}, the vocabulary has {} tokens.", i, ids[i], vocab_size));
             }
             text += detokenizer.append(ids[i], false);
         }
@@ -199,15 +216,17 @@ takt_status takt_model_detokenize(const takt_model* model, const int32_t* ids, s
     });
 }
 
-takt_status takt_model_render_chat(const takt_model* model, const char* json, size_t json_bytes, uint32_t add_generation_prompt,
-                                   char* out_text, size_t capacity, size_t* out_bytes) {
+takt_status takt_model_render_chat(const takt_model* model, const char* json, size_t json_bytes,
+                                   uint32_t add_generation_prompt, char* out_text, size_t capacity,
+                                   size_t* out_bytes) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(model);
         TAKT_RETURN_IF_NULL(json);
         TAKT_RETURN_IF_ERROR(check_text(json, json_bytes, "json"));
         TAKT_RETURN_IF_ERROR(check_switch(add_generation_prompt, "add_generation_prompt"));
         TAKT_RETURN_IF_ERROR(check_buffer(out_text, capacity, out_bytes, "out_text", "out_bytes"));
-        const Result<std::string> text = render_chat(*model->model, view(json, json_bytes), add_generation_prompt != 0);
+        const Result<std::string> text =
+            render_chat(*model->model, view(json, json_bytes), add_generation_prompt != 0);
         if (!text.ok()) return text.status();
         return copy_text(*text, out_text, capacity, out_bytes);
     });

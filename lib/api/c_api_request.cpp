@@ -61,7 +61,8 @@ takt_status takt_request_timing(const takt_request* request, takt_timing* out_ti
     });
 }
 
-takt_status takt_request_prompt_ids(const takt_request* request, int32_t* out_ids, size_t capacity, size_t* out_count) {
+takt_status takt_request_prompt_ids(const takt_request* request, int32_t* out_ids, size_t capacity,
+                                    size_t* out_count) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(request);
         TAKT_RETURN_IF_ERROR(check_buffer(out_ids, capacity, out_count, "out_ids", "out_count"));
@@ -74,7 +75,7 @@ void takt_request_destroy(takt_request* request) {
     guard_void([&] {
         std::shared_ptr<Request> last = request->end->take();
         request->calls->remove(last.get());
-        last.reset();   // cancels, and returns after the last callback unless this is one
+        last.reset();  // cancels, and returns after the last callback unless this is one
         delete request;
     });
 }

@@ -29,21 +29,26 @@ private:
 
 Logger::Sink make_sink(const takt_runtime_options& options) {
     if (options.log == nullptr) return {};
-    return [log = options.log, user_data = options.log_user_data, cap = options.log_level](LogLevel level, std::string_view text) {
-        if (static_cast<int32_t>(level) <= cap) log(user_data, static_cast<int32_t>(level), text.data(), text.size());
+    return [log = options.log, user_data = options.log_user_data, cap = options.log_level](
+               LogLevel level, std::string_view text) {
+        if (static_cast<int32_t>(level) <= cap)
+            log(user_data, static_cast<int32_t>(level), text.data(), text.size());
     };
 }
 
 Result<RuntimeOptions> read_options(const takt_runtime_options& given) {
     if (given.log_level < TAKT_LOG_ERROR || given.log_level > TAKT_LOG_DEBUG) {
-        return Status(StatusCode::invalid_argument, fmt::format("log_level is {}, 0 to 3 have a meaning.", given.log_level));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("log_level is {}, 0 to 3 have a meaning.", given.log_level));
     }
     if (given.n_threads > kMaxThreads) {
-        return Status(StatusCode::invalid_argument, fmt::format("n_threads is {}, at most {} are possible.", given.n_threads, kMaxThreads));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("n_threads is {}, at most {} are possible.", given.n_threads, kMaxThreads));
     }
     RuntimeOptions options;
     options.log = make_sink(given);
-    if (given.clock != nullptr) options.clock = std::make_shared<CallbackClock>(given.clock, given.clock_user_data);
+    if (given.clock != nullptr)
+        options.clock = std::make_shared<CallbackClock>(given.clock, given.clock_user_data);
     if (given.isa_cap != nullptr) options.isa_cap = given.isa_cap;
     options.n_threads = given.n_threads;
     return options;
@@ -84,7 +89,8 @@ takt_status takt_runtime_create(const takt_runtime_options* options, takt_runtim
         if (!runtime.ok()) return runtime.status();
         auto handle = std::make_unique<takt_runtime>();
         handle->runtime = std::move(*runtime);
-        for (const BackendEntry& entry : handle->runtime->backends()) handle->backends.push_back(describe(entry));
+        for (const BackendEntry& entry : handle->runtime->backends())
+            handle->backends.push_back(describe(entry));
         *out_runtime = handle.release();
         return {};
     });
@@ -103,15 +109,18 @@ uint32_t takt_runtime_thread_count(const takt_runtime* runtime) {
     return runtime == nullptr ? 0 : runtime->runtime->pool().n_threads();
 }
 
-size_t takt_backend_count(const takt_runtime* runtime) { return runtime == nullptr ? 0 : runtime->backends.size(); }
+size_t takt_backend_count(const takt_runtime* runtime) {
+    return runtime == nullptr ? 0 : runtime->backends.size();
+}
 
 takt_status takt_backend_get(const takt_runtime* runtime, size_t index, takt_backend_info* out_info) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(runtime);
         TAKT_RETURN_IF_ERROR(check_output(out_info, "out_info"));
         if (index >= runtime->backends.size()) {
-            return Status(StatusCode::invalid_argument,
-                          fmt::format("index is {}, the runtime lists {} backends.", index, runtime->backends.size()));
+            return Status(
+                StatusCode::invalid_argument,
+                fmt::format("index is {}, the runtime lists {} backends.", index, runtime->backends.size()));
         }
         const BackendTexts& texts = runtime->backends[index];
         takt_backend_info info{};

@@ -26,7 +26,9 @@ public:
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     Status status() const {
-        return mine_ ? Status() : Status(StatusCode::invalid_state, "The session is busy: a takt_session_send of it is still running.");
+        return mine_ ? Status()
+                     : Status(StatusCode::invalid_state,
+                              "The session is busy: a takt_session_send of it is still running.");
     }
 
 private:
@@ -36,7 +38,8 @@ private:
 
 }  // namespace
 
-takt_status takt_session_create(takt_engine* engine, const char* system, size_t system_bytes, takt_session** out_session) {
+takt_status takt_session_create(takt_engine* engine, const char* system, size_t system_bytes,
+                                takt_session** out_session) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(out_session);
         *out_session = nullptr;
@@ -56,8 +59,8 @@ takt_status takt_session_create(takt_engine* engine, const char* system, size_t 
     });
 }
 
-takt_status takt_session_send(takt_session* session, const char* text, size_t text_bytes, const takt_request_options* options,
-                              takt_timing* out_timing) {
+takt_status takt_session_send(takt_session* session, const char* text, size_t text_bytes,
+                              const takt_request_options* options, takt_timing* out_timing) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(session);
         const uint64_t submitted_ns = session->end->runtime->clock().now_ns();
@@ -71,7 +74,8 @@ takt_status takt_session_send(takt_session* session, const char* text, size_t te
         const Turn turn(*end);
         TAKT_RETURN_IF_ERROR(turn.status());
         const EngineCalls::Blocking blocking(*end->calls);
-        const Result<std::unique_ptr<Request>> request = end->session->send({text, text_bytes}, std::move(*own));
+        const Result<std::unique_ptr<Request>> request =
+            end->session->send({text, text_bytes}, std::move(*own));
         if (!request.ok()) return request.status();
         if (out_timing != nullptr) write_struct(make_timing(**request, *end->runtime), out_timing);
         return (*request)->status();

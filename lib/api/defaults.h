@@ -5,9 +5,17 @@
 
 namespace takt::api {
 
-inline takt_runtime_options default_runtime_options() { return TAKT_RUNTIME_OPTIONS_INIT; }
-inline takt_model_options default_model_options() { return TAKT_MODEL_OPTIONS_INIT; }
-inline takt_engine_options default_engine_options() { return TAKT_ENGINE_OPTIONS_INIT; }
-inline takt_request_options default_request_options() { return TAKT_REQUEST_OPTIONS_INIT; }
+inline takt_runtime_options default_runtime_options() {
+    return TAKT_RUNTIME_OPTIONS_INIT;
+}
+inline takt_model_options default_model_options() {
+    return TAKT_MODEL_OPTIONS_INIT;
+}
+inline takt_engine_options default_engine_options() {
+    return TAKT_ENGINE_OPTIONS_INIT;
+}
+inline takt_request_options default_request_options() {
+    return TAKT_REQUEST_OPTIONS_INIT;
+}
 
 }  // namespace takt::api

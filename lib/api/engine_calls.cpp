@@ -66,9 +66,9 @@ void EngineCalls::close() {
     }
     std::shared_ptr<Engine> last = std::move(engine_);
     engine_.reset();
-    lock.unlock();   // ~Engine runs outside: its last callbacks may come back here
+    lock.unlock();  // ~Engine runs outside: its last callbacks may come back here
     last.reset();
-    closing_ = false;   // a session that outlives the handle goes on
+    closing_ = false;  // a session that outlives the handle goes on
 }
 
 }  // namespace takt::api

@@ -1,5 +1,5 @@
-// What goes on in one engine on behalf of its handles: lets takt_engine_destroy end it all, though a session keeps the
-// engine itself alive.
+// What goes on in one engine on behalf of its handles: lets takt_engine_destroy end it all, though a session
+// keeps the engine itself alive.
 #pragma once
 
 #include <atomic>

@@ -1,8 +1,8 @@
 // takt_engine_options to the engine's own.
 #pragma once
 
-#include "api/defaults.h"
 #include "api/arguments.h"
+#include "api/defaults.h"
 #include "api/handles.h"
 #include "api/struct_copy.h"
 #include "engine/engine.h"

@@ -14,7 +14,9 @@
 
 namespace takt::api {
 
-inline takt_status to_c(StatusCode code) noexcept { return static_cast<takt_status>(code); }
+inline takt_status to_c(StatusCode code) noexcept {
+    return static_cast<takt_status>(code);
+}
 
 inline takt_status fail(StatusCode code, std::string_view sentence) noexcept {
     set_last_error(sentence);
@@ -63,7 +65,7 @@ inline Status null_argument(std::string_view name) {
 }  // namespace takt::api
 
 // Returns an error naming the argument from the calling function if POINTER is NULL.
-#define TAKT_RETURN_IF_NULL(POINTER)                                          \
-    do {                                                                      \
+#define TAKT_RETURN_IF_NULL(POINTER)                                           \
+    do {                                                                       \
         if ((POINTER) == nullptr) return ::takt::api::null_argument(#POINTER); \
     } while (false)

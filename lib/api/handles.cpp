@@ -27,7 +27,7 @@ const char* RequestEnd::message() {
     Request& request = get();
     const Status status = request.status();
     std::lock_guard lock(mutex_);
-    if (message_.empty()) message_ = status.message();   // it changes once, from nothing to the sentence
+    if (message_.empty()) message_ = status.message();  // it changes once, from nothing to the sentence
     return message_.c_str();
 }
 

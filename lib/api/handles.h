@@ -25,7 +25,8 @@ struct BackendTexts {
     bool available = false;
 };
 
-// The submitter's end of one request. A callback may see the handle before submit has returned: users wait for `set`.
+// The submitter's end of one request. A callback may see the handle before submit has returned: users wait
+// for `set`.
 class RequestEnd {
 public:
     explicit RequestEnd(std::shared_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
@@ -37,7 +38,7 @@ public:
     const char* message();
 
 private:
-    std::shared_ptr<Runtime> runtime_;   // its clock outlives the request
+    std::shared_ptr<Runtime> runtime_;  // its clock outlives the request
     std::mutex mutex_;
     std::condition_variable changed_;
     std::shared_ptr<Request> request_;
@@ -67,8 +68,8 @@ struct takt_runtime {
 struct takt_model {
     std::shared_ptr<takt::Runtime> runtime;
     std::shared_ptr<const takt::Model> model;
-    std::string backend;                               // whose form the weights are in, or "" for the best one
-    std::shared_ptr<const takt::PackedWeights> packed; // null with metadata_only
+    std::string backend;  // whose form the weights are in, or "" for the best one
+    std::shared_ptr<const takt::PackedWeights> packed;  // null with metadata_only
 };
 
 struct takt_engine {

@@ -16,9 +16,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr size_t kWholeArray = 16;   // longer arrays are summed up
+constexpr size_t kWholeArray = 16;  // longer arrays are summed up
 constexpr size_t kFirstItems = 8;
-constexpr int kMaxNesting = 4;       // arrays of arrays are shown this deep
+constexpr int kMaxNesting = 4;  // arrays of arrays are shown this deep
 
 Json array_json(const GgufArray& array, int depth);
 
@@ -33,9 +33,11 @@ Json first_items(const GgufArray& array, size_t count, int depth) {
     push_first(items, array.signeds, count);
     push_first(items, array.floats, count);
     push_first(items, array.strings, count);
-    for (size_t i = 0; i < std::min(array.booleans.size(), count); ++i) items.push_back(array.booleans[i] != 0);
+    for (size_t i = 0; i < std::min(array.booleans.size(), count); ++i)
+        items.push_back(array.booleans[i] != 0);
     if (depth < kMaxNesting) {
-        for (size_t i = 0; i < std::min(array.arrays.size(), count); ++i) items.push_back(array_json(*array.arrays[i], depth + 1));
+        for (size_t i = 0; i < std::min(array.arrays.size(), count); ++i)
+            items.push_back(array_json(*array.arrays[i], depth + 1));
     }
     return items;
 }
@@ -74,8 +76,11 @@ Json tensors_json(const GgufFile& file) {
     for (const GgufTensor& tensor : file.tensors()) {
         Json shape = Json::array();
         for (uint32_t i = 0; i < tensor.n_dims; ++i) shape.push_back(tensor.dims[i]);
-        tensors.push_back({{"name", tensor.name}, {"type", dtype_info(tensor.dtype).name}, {"shape", std::move(shape)},
-                           {"bytes", tensor.size_bytes}, {"offset", tensor.offset}});
+        tensors.push_back({{"name", tensor.name},
+                           {"type", dtype_info(tensor.dtype).name},
+                           {"shape", std::move(shape)},
+                           {"bytes", tensor.size_bytes},
+                           {"offset", tensor.offset}});
     }
     return tensors;
 }
@@ -115,8 +120,10 @@ Json program_json(const Program& program) {
     Json groups = Json::array();
     for (size_t g = 0; g < program.groups.size(); ++g) {
         const auto in_group = [g](const KvStateDecl& state) { return state.group == g; };
-        groups.push_back({{"name", program.groups[g].name}, {"window", program.groups[g].window},
-                          {"n_states", std::count_if(program.states.begin(), program.states.end(), in_group)}});
+        groups.push_back(
+            {{"name", program.groups[g].name},
+             {"window", program.groups[g].window},
+             {"n_states", std::count_if(program.states.begin(), program.states.end(), in_group)}});
     }
     return {{"n_ops", program.ops.size()}, {"ops", counts}, {"state_groups", std::move(groups)}};
 }
@@ -126,12 +133,16 @@ Json program_json(const Program& program) {
 std::string inspect_json(const Model& model, std::string_view backend, uint64_t packed_bytes) {
     const GgufFile& file = model.file();
     Json object;
-    object["file"] = {{"name", file.source().name()}, {"bytes", file.source().size_bytes()}, {"gguf_version", file.version()},
+    object["file"] = {{"name", file.source().name()},
+                      {"bytes", file.source().size_bytes()},
+                      {"gguf_version", file.version()},
                       {"fingerprint", fmt::format("{:016x}", file.fingerprint())}};
     object["config"] = config_json(model.config());
     object["tokenizer"] = tokenizer_json(model);
     object["program"] = program_json(*model.program());
-    object["weights"] = {{"parameters", parameter_count(model)}, {"bytes", model.weight_bytes()}, {"backend", backend},
+    object["weights"] = {{"parameters", parameter_count(model)},
+                         {"bytes", model.weight_bytes()},
+                         {"backend", backend},
                          {"packed_bytes", packed_bytes}};
     object["metadata"] = metadata_json(file);
     object["tensors"] = tensors_json(file);
@@ -140,7 +151,8 @@ std::string inspect_json(const Model& model, std::string_view backend, uint64_t 
 
 uint64_t parameter_count(const Model& model) {
     uint64_t count = 0;
-    for (const WeightDecl& weight : model.program()->weights) count += static_cast<uint64_t>(weight.rows) * weight.columns;
+    for (const WeightDecl& weight : model.program()->weights)
+        count += static_cast<uint64_t>(weight.rows) * weight.columns;
     return count;
 }
 

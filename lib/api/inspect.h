@@ -8,7 +8,8 @@
 
 namespace takt::api {
 
-// backend: the one whose form the weights are in, "" if they aren't loaded. Bytes that are no UTF-8 become U+FFFD.
+// backend: the one whose form the weights are in, "" if they aren't loaded. Bytes that are no UTF-8 become
+// U+FFFD.
 std::string inspect_json(const Model& model, std::string_view backend, uint64_t packed_bytes);
 
 // Elements of all tensors that the program uses.

@@ -8,7 +8,7 @@ namespace {
 
 struct Sentence {
     std::string text;
-    bool lost = false;   // there was no memory to keep it
+    bool lost = false;  // there was no memory to keep it
 };
 
 Sentence& sentence() noexcept {

@@ -5,22 +5,23 @@
 
 #include <fmt/format.h>
 
-#include "api/defaults.h"
 #include "api/arguments.h"
+#include "api/defaults.h"
 #include "api/guard.h"
 #include "api/struct_copy.h"
 
 namespace takt::api {
 namespace {
 
-constexpr size_t kMaxItems = (size_t{1} << 31) - 1;   // of any list, and bytes of a prompt
+constexpr size_t kMaxItems = (size_t{1} << 31) - 1;  // of any list, and bytes of a prompt
 
 Status check_list(const void* items, size_t count, std::string_view name) {
     if (items == nullptr && count > 0) {
         return Status(StatusCode::invalid_argument, fmt::format("{} is NULL, its count is {}.", name, count));
     }
     if (count > kMaxItems) {
-        return Status(StatusCode::invalid_argument, fmt::format("{} has {} items, at most {} are read.", name, count, kMaxItems));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("{} has {} items, at most {} are read.", name, count, kMaxItems));
     }
     return {};
 }
@@ -30,8 +31,10 @@ Status read_stops(const takt_request_options& given, RequestOptions& options) {
     TAKT_RETURN_IF_ERROR(check_list(given.stop_ids, given.stop_ids_count, "stop_ids"));
     for (size_t i = 0; i < given.stop_strings_count; ++i) {
         const char* text = given.stop_strings[i];
-        if (text == nullptr) return Status(StatusCode::invalid_argument, fmt::format("stop_strings[{}] is NULL.", i));
-        if (*text == '\0') return Status(StatusCode::invalid_argument, fmt::format("stop_strings[{}] is empty.", i));
+        if (text == nullptr)
+            return Status(StatusCode::invalid_argument, fmt::format("stop_strings[{}] is NULL.", i));
+        if (*text == '\0')
+            return Status(StatusCode::invalid_argument, fmt::format("stop_strings[{}] is empty.", i));
         options.stop_strings.emplace_back(text);
     }
     options.stop_ids.assign(given.stop_ids, given.stop_ids + given.stop_ids_count);
@@ -64,14 +67,17 @@ void read_callbacks(const takt_request_options& given, RequestOptions& options) 
         };
     }
     if (given.on_release != nullptr) {
-        options.on_release = [call = given.on_release, user_data = given.user_data] { guard_void([&] { call(user_data); }); };
+        options.on_release = [call = given.on_release, user_data = given.user_data] {
+            guard_void([&] { call(user_data); });
+        };
     }
 }
 
 Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     TAKT_RETURN_IF_ERROR(check_switch(given.ignore_eos, "ignore_eos"));
     TAKT_RETURN_IF_ERROR(check_reserved(given.reserved, "reserved"));
-    TAKT_RETURN_IF_ERROR(check_flags(given.prompt_flags, TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL, "prompt_flags"));
+    TAKT_RETURN_IF_ERROR(
+        check_flags(given.prompt_flags, TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL, "prompt_flags"));
     RequestOptions options;
     options.max_tokens = given.max_tokens;
     options.ignore_eos = given.ignore_eos != 0;
@@ -86,13 +92,17 @@ Result<std::vector<int32_t>> read_prompt(const takt_request_options& given, cons
     TAKT_RETURN_IF_ERROR(check_list(given.prompt, given.prompt_bytes, "prompt"));
     TAKT_RETURN_IF_ERROR(check_list(given.prompt_ids, given.prompt_ids_count, "prompt_ids"));
     if (given.prompt != nullptr && given.prompt_ids != nullptr) {
-        return Status(StatusCode::invalid_argument, "prompt and prompt_ids are both given; a request has one of them.");
+        return Status(StatusCode::invalid_argument,
+                      "prompt and prompt_ids are both given; a request has one of them.");
     }
     if (given.prompt_ids != nullptr) {
         return std::vector<int32_t>(given.prompt_ids, given.prompt_ids + given.prompt_ids_count);
     }
-    if (given.prompt == nullptr) return Status(StatusCode::prompt_empty, "The prompt is empty: neither prompt nor prompt_ids is given.");
-    const EncodeOptions encode{(given.prompt_flags & TAKT_ADD_SPECIAL) != 0, (given.prompt_flags & TAKT_PARSE_SPECIAL) != 0};
+    if (given.prompt == nullptr)
+        return Status(StatusCode::prompt_empty,
+                      "The prompt is empty: neither prompt nor prompt_ids is given.");
+    const EncodeOptions encode{(given.prompt_flags & TAKT_ADD_SPECIAL) != 0,
+                               (given.prompt_flags & TAKT_PARSE_SPECIAL) != 0};
     return model.tokenizer()->encode({given.prompt, given.prompt_bytes}, encode);
 }
 

@@ -16,7 +16,8 @@ Result<RequestOptions> read_request_options(const takt_request_options* given);
 // The same, and prompt or prompt_ids as the request's ids.
 Result<RequestOptions> read_request_options(const takt_request_options* given, const Model& model);
 
-// For calls that block their caller: the callback also ends the request once the engine's handle is being destroyed.
+// For calls that block their caller: the callback also ends the request once the engine's handle is being
+// destroyed.
 void stop_when_closing(RequestOptions& options, std::shared_ptr<EngineCalls> calls);
 
 takt_event to_c(const Event& event);

@@ -1,4 +1,5 @@
-// Structs of callers that were compiled against an older or newer takt: min(struct_size, own) bytes are read and written.
+// Structs of callers that were compiled against an older or newer takt: min(struct_size, own) bytes are read
+// and written.
 #pragma once
 
 #include <algorithm>
@@ -21,8 +22,8 @@ constexpr size_t kFirstSize = sizeof(T);
 template <typename T>
 Status check_struct_size(size_t struct_size, std::string_view name) {
     if (struct_size >= kFirstSize<T>) return {};
-    return Status(StatusCode::invalid_argument,
-                  fmt::format("{}->struct_size is {}, at least {} is needed.", name, struct_size, kFirstSize<T>));
+    return Status(StatusCode::invalid_argument, fmt::format("{}->struct_size is {}, at least {} is needed.",
+                                                            name, struct_size, kFirstSize<T>));
 }
 
 // `defaults` stands in for fields that the caller's struct doesn't have yet.
@@ -50,7 +51,8 @@ void write_struct(T full, T* out) {
     std::memcpy(out, &full, full.struct_size);
 }
 
-// takt_<x>_options_init: struct_size stays the caller's, so that later fields of a newer caller are known to be there.
+// takt_<x>_options_init: struct_size stays the caller's, so that later fields of a newer caller are known to
+// be there.
 template <typename T>
 Status init_struct(const T& defaults, T* options, size_t struct_size) {
     if (options == nullptr) return Status(StatusCode::invalid_argument, "options is NULL.");

@@ -12,9 +12,13 @@
 namespace takt::api {
 namespace {
 
-takt_distribution to_c(const Distribution& from) { return {from.count, from.p50, from.p95, from.p99, from.max}; }
+takt_distribution to_c(const Distribution& from) {
+    return {from.count, from.p50, from.p95, from.p99, from.max};
+}
 
-double or_nan(const std::optional<double>& value) { return value.value_or(std::numeric_limits<double>::quiet_NaN()); }
+double or_nan(const std::optional<double>& value) {
+    return value.value_or(std::numeric_limits<double>::quiet_NaN());
+}
 
 void fill_stamps(const Timeline& timeline, takt_timing& out) {
     out.submitted_ns = timeline.submitted_ns;

@@ -1,4 +1,5 @@
-// The border every device stands behind: a backend loads weights, compiles a program, and the executable runs step batches.
+// The border every device stands behind: a backend loads weights, compiles a program, and the executable runs
+// step batches.
 #pragma once
 
 #include <cstdint>
@@ -22,20 +23,20 @@ namespace takt {
 using LoadProgress = std::function<bool(uint64_t done_bytes, uint64_t total_bytes)>;
 
 struct DeviceInfo {
-    std::string name;            // "AMD EPYC 9B45"
-    std::string isa;             // level in use, "avx512_vnni"; empty where it means nothing
-    std::vector<std::string> isa_levels;   // every level this machine can run, best first
-    uint64_t memory_bytes = 0;   // total, 0 if unknown
+    std::string name;                     // "AMD EPYC 9B45"
+    std::string isa;                      // level in use, "avx512_vnni"; empty where it means nothing
+    std::vector<std::string> isa_levels;  // every level this machine can run, best first
+    uint64_t memory_bytes = 0;            // total, 0 if unknown
 };
 
 struct CompileOptions {
-    uint32_t max_rows = 512;            // rows of one step
-    uint32_t max_output_rows = 64;      // rows of one step with something wanted
+    uint32_t max_rows = 512;        // rows of one step
+    uint32_t max_output_rows = 64;  // rows of one step with something wanted
     uint32_t max_sequences = 64;
     uint32_t max_context_tokens = 4096;
-    uint32_t page_tokens = 32;          // positions per page, every group
-    std::vector<uint32_t> n_pages;      // per state group of the program
-    bool deterministic = false;         // no path whose row depends on its neighbours
+    uint32_t page_tokens = 32;      // positions per page, every group
+    std::vector<uint32_t> n_pages;  // per state group of the program
+    bool deterministic = false;     // no path whose row depends on its neighbours
 };
 
 struct MemoryPlan {
@@ -48,7 +49,8 @@ public:
     virtual ~Executable() = default;
     // Rows are provisional until commit(). Allocates nothing. Errors leave committed state as it was.
     virtual Result<StepOutput> run(const StepBatch& batch) = 0;
-    // Keeps the first rows_kept rows of the sequence's last run. For pages this is a length, which the engine holds itself.
+    // Keeps the first rows_kept rows of the sequence's last run. For pages this is a length, which the engine
+    // holds itself.
     virtual Status commit(uint64_t sequence, uint32_t rows_kept) = 0;
     // Copies one page of a group, for forks (copy-on-write).
     virtual Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) = 0;
@@ -63,8 +65,10 @@ public:
     // Names op and dtype of the first thing it can't run.
     virtual Status supports(const Program& program) const = 0;
     // Reads and packs every weight of the program, or shares what the store already holds.
-    virtual Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program, const WeightSource& source,
-                                                                      WeightStore& store, const LoadProgress& progress) = 0;
+    virtual Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program,
+                                                                      const WeightSource& source,
+                                                                      WeightStore& store,
+                                                                      const LoadProgress& progress) = 0;
     virtual Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const = 0;
     virtual Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
                                                         std::shared_ptr<const PackedWeights> weights,
@@ -75,7 +79,7 @@ public:
 struct BackendContext {
     ThreadPool* pool = nullptr;
     const Logger* logger = nullptr;
-    std::string isa_cap;         // "" or a level name; unknown names are refused by the backend
+    std::string isa_cap;  // "" or a level name; unknown names are refused by the backend
 };
 
 }  // namespace takt

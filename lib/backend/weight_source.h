@@ -16,7 +16,7 @@ public:
     virtual ~WeightSource() = default;
     // Tells models apart in the weight store.
     virtual uint64_t fingerprint() const = 0;
-    virtual uint64_t instance() const = 0;   // unique per loaded model of this process
+    virtual uint64_t instance() const = 0;  // unique per loaded model of this process
     // Positioned read of the tensor's bytes; thread-safe. A short file is file_truncated.
     virtual Status read(std::string_view weight, uint64_t offset_bytes, std::span<std::byte> out) const = 0;
 };

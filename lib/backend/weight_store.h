@@ -1,4 +1,5 @@
-// Packed weights of one (backend, model, layout), made by the first to ask and shared, counted, by every executable.
+// Packed weights of one (backend, model, layout), made by the first to ask and shared, counted, by every
+// executable.
 #pragma once
 
 #include <cstdint>

@@ -117,8 +117,8 @@ struct ThreadPool::Impl {
         }
     }
 
-    // A kernel may put a woken worker on its waker's CPU though another is idle, and leave it there: then the two
-    // take turns and a step takes longer than without the worker.
+    // A kernel may put a woken worker on its waker's CPU though another is idle, and leave it there: then the
+    // two take turns and a step takes longer than without the worker.
     void leave_waker_alone() const {
         const int cpu = waker_cpu.load(std::memory_order_relaxed);
         if (cpu >= 0 && spin.count() != 0 && cpu == os::current_cpu()) os::leave_cpu(cpu);

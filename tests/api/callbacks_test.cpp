@@ -98,7 +98,9 @@ TEST_CASE("Pulled events carry the same tokens as pushed ones, and text is whole
 TEST_CASE("A pushed event's callback that stops cancels its request at once") {
     Stack stack;
     Listener listener;
-    listener.on_token = [](const takt_event& event) { return event.token_index == 2 ? TAKT_STOP : TAKT_CONTINUE; };
+    listener.on_token = [](const takt_event& event) {
+        return event.token_index == 2 ? TAKT_STOP : TAKT_CONTINUE;
+    };
     takt_request_options ask = golden_request(8);
     listener.attach(ask);
     takt_request* request = nullptr;
@@ -112,12 +114,15 @@ TEST_CASE("A pushed event's callback that stops cancels its request at once") {
 TEST_CASE("A blocking call's callback that stops hears of no further token") {
     Stack stack;
     Listener listener;
-    listener.on_token = [](const takt_event& event) { return event.token_index == 2 ? TAKT_STOP : TAKT_CONTINUE; };
+    listener.on_token = [](const takt_event& event) {
+        return event.token_index == 2 ? TAKT_STOP : TAKT_CONTINUE;
+    };
     takt_request_options ask = golden_request(200);
     listener.attach(ask);
     takt_timing timing = empty_timing();
     REQUIRE(takt_engine_generate(stack.engine, &ask, &timing) == TAKT_OK);
-    // The engine doesn't wait for the caller's thread: it may be done before the answer of the callback comes.
+    // The engine doesn't wait for the caller's thread: it may be done before the answer of the callback
+    // comes.
     CHECK((listener.reason == TAKT_FINISH_CANCELLED || timing.generated_tokens == 200));
     CHECK(timing.finish_reason == listener.reason);
     CHECK(listener.ids.size() == 3);
@@ -180,15 +185,18 @@ TEST_CASE("Inside a callback the clock, cancel, timing and submit work, and what
         takt_event pulled = empty_event();
         CHECK(takt_runtime_now_ns(stack.runtime) >= event.ready_ns);
         if (!blocking) {
-            CHECK(takt_request_timing(request, &timing) == TAKT_OK);   // the handle is there before submit returns
+            CHECK(takt_request_timing(request, &timing) ==
+                  TAKT_OK);  // the handle is there before submit returns
             CHECK(timing.generated_tokens == 1);
             CHECK(takt_request_wait(request, UINT64_MAX) == TAKT_ERROR_INVALID_STATE);
             CHECK(takt_request_next(request, UINT64_MAX, &pulled) == TAKT_ERROR_INVALID_STATE);
         }
         CHECK(takt_engine_generate(stack.engine, &child_ask, nullptr) == TAKT_ERROR_INVALID_STATE);
         CHECK(last_error_names("callback"));
-        CHECK(takt_engine_evaluate(stack.engine, golden_prompt().data(), 3, 0, 0,
-                                   [](void*, size_t, const float*, size_t) -> int32_t { return 0; }, nullptr) == TAKT_ERROR_INVALID_STATE);
+        CHECK(takt_engine_evaluate(
+                  stack.engine, golden_prompt().data(), 3, 0, 0,
+                  [](void*, size_t, const float*, size_t) -> int32_t { return 0; },
+                  nullptr) == TAKT_ERROR_INVALID_STATE);
         CHECK(takt_engine_destroy(stack.engine) == TAKT_ERROR_INVALID_STATE);
         CHECK(takt_engine_submit(stack.engine, &child_ask, &child_request) == TAKT_OK);
         return TAKT_CONTINUE;
@@ -205,7 +213,7 @@ TEST_CASE("Inside a callback the clock, cancel, timing and submit work, and what
     REQUIRE(child_request != nullptr);
     REQUIRE(takt_request_wait(child_request, UINT64_MAX) == TAKT_OK);
     CHECK(child.ids == std::vector<int32_t>(golden_answer().begin(), golden_answer().begin() + 3));
-    CHECK(child.released == 0);   // a generate that is refused releases nothing
+    CHECK(child.released == 0);  // a generate that is refused releases nothing
     takt_request_destroy(child_request);
     takt_request_destroy(request);
     CHECK(child.released == 1);
@@ -228,7 +236,7 @@ TEST_CASE("A request destroyed inside its own callback ends after it and is rele
     listener.attach(ask);
     REQUIRE(takt_engine_submit(stack.engine, &ask, &request) == TAKT_OK);
     while (!destroyed) std::this_thread::yield();
-    REQUIRE(takt_engine_destroy(stack.engine) == TAKT_OK);   // waits for the last callback
+    REQUIRE(takt_engine_destroy(stack.engine) == TAKT_OK);  // waits for the last callback
     stack.engine = nullptr;
     CHECK(listener.finished == 1);
     CHECK(listener.released == 1);

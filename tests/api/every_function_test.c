@@ -1,4 +1,5 @@
-/* Every function of takt.h once in its plain use, in C99 and through nothing but the header. argv[1]: a small model. */
+/* Every function of takt.h once in its plain use, in C99 and through nothing but the header. argv[1]: a small
+ * model. */
 #include <stdlib.h>
 
 #include "c_check.h"
@@ -10,15 +11,15 @@ struct seen {
     uint64_t last_ready_ns;
 };
 
-static void on_log(void *user_data, int32_t level, const char *text, size_t text_bytes) {
-    struct seen *seen = user_data;
+static void on_log(void* user_data, int32_t level, const char* text, size_t text_bytes) {
+    struct seen* seen = user_data;
     (void)text;
     CHECK(level >= TAKT_LOG_ERROR && level <= TAKT_LOG_DEBUG && text_bytes > 0);
     ++seen->lines;
 }
 
-static int32_t on_event(void *user_data, const takt_event *event) {
-    struct seen *seen = user_data;
+static int32_t on_event(void* user_data, const takt_event* event) {
+    struct seen* seen = user_data;
     CHECK(event->struct_size == sizeof *event);
     CHECK(event->ready_ns >= seen->last_ready_ns && event->delivered_ns >= event->ready_ns);
     seen->last_ready_ns = event->ready_ns;
@@ -32,16 +33,18 @@ static int32_t on_event(void *user_data, const takt_event *event) {
     return TAKT_CONTINUE;
 }
 
-static void on_release(void *user_data) { ++((struct seen *)user_data)->released; }
+static void on_release(void* user_data) {
+    ++((struct seen*)user_data)->released;
+}
 
-static int32_t on_progress(void *user_data, uint64_t done_bytes, uint64_t total_bytes) {
+static int32_t on_progress(void* user_data, uint64_t done_bytes, uint64_t total_bytes) {
     CHECK(done_bytes <= total_bytes);
-    ++*(int *)user_data;
+    ++*(int*)user_data;
     return TAKT_CONTINUE;
 }
 
-static int32_t on_logits(void *user_data, size_t position, const float *logits, size_t vocab_size) {
-    size_t *next = user_data;
+static int32_t on_logits(void* user_data, size_t position, const float* logits, size_t vocab_size) {
+    size_t* next = user_data;
     CHECK(position == *next && vocab_size == 384 && logits[0] == logits[0]);
     ++*next;
     return TAKT_CONTINUE;
@@ -75,7 +78,7 @@ static void defaults(void) {
     CHECK(memcmp(&q, &q2, sizeof q) == 0);
 }
 
-static void backends(const takt_runtime *runtime) {
+static void backends(const takt_runtime* runtime) {
     size_t i;
     int available = 0;
     CHECK(takt_runtime_thread_count(runtime) == 2);
@@ -86,21 +89,23 @@ static void backends(const takt_runtime *runtime) {
         info.struct_size = sizeof info;
         CHECK_OK(takt_backend_get(runtime, i, &info));
         CHECK(info.struct_size == sizeof info && strlen(info.name) > 0);
-        CHECK(info.available ? strlen(info.device) > 0 && strlen(info.why_not) == 0 : strlen(info.why_not) > 0);
+        CHECK(info.available ? strlen(info.device) > 0 && strlen(info.why_not) == 0
+                             : strlen(info.why_not) > 0);
         available += (int)info.available;
     }
     CHECK(available >= 1);
 }
 
-static void describe(takt_model *model) {
+static void describe(takt_model* model) {
     takt_model_info info = {0};
     takt_memory_plan plan = {0};
-    char *text;
+    char* text;
     size_t bytes = 0, again = 0;
     info.struct_size = sizeof info;
     plan.struct_size = sizeof plan;
     CHECK_OK(takt_model_get_info(model, &info));
-    CHECK(strcmp(info.family, "llama") == 0 && info.vocab_size == 384 && info.n_layers > 0 && info.packed_bytes > 0);
+    CHECK(strcmp(info.family, "llama") == 0 && info.vocab_size == 384 && info.n_layers > 0 &&
+          info.packed_bytes > 0);
     CHECK(info.weight_bytes > 0 && info.parameter_count > 0 && info.fingerprint != 0 && info.bos_id == 380);
     CHECK_OK(takt_model_plan(model, NULL, &plan));
     CHECK(plan.total_bytes == plan.weight_bytes + plan.kv_bytes + plan.scratch_bytes && plan.kv_bytes > 0);
@@ -119,7 +124,7 @@ static void describe(takt_model *model) {
 }
 
 /* Returns how many ids there are. */
-static size_t text_and_ids(const takt_model *model, int32_t *ids) {
+static size_t text_and_ids(const takt_model* model, int32_t* ids) {
     static const char kChat[] = "{\"messages\":[{\"role\":\"user\",\"content\":\"hi\"}]}";
     char text[256];
     size_t count = 0, bytes = 0;
@@ -134,7 +139,7 @@ static size_t text_and_ids(const takt_model *model, int32_t *ids) {
     return count;
 }
 
-static void blocking(takt_engine *engine, const int32_t *ids, size_t ids_count) {
+static void blocking(takt_engine* engine, const int32_t* ids, size_t ids_count) {
     struct seen seen = {0, 0, 0, 0, 0};
     takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
     takt_timing timing = {0};
@@ -150,7 +155,8 @@ static void blocking(takt_engine *engine, const int32_t *ids, size_t ids_count) 
     CHECK_OK(takt_engine_generate(engine, &ask, &timing));
     CHECK(seen.tokens == 5 && seen.finished == 1 && seen.released == 1);
     CHECK(timing.queue_ns + timing.prefill_ns + timing.decode_ns + timing.finish_ns == timing.e2e_ns);
-    CHECK(timing.generated_tokens == 5 && timing.prompt_tokens == ids_count && timing.finish_reason == TAKT_FINISH_LENGTH);
+    CHECK(timing.generated_tokens == 5 && timing.prompt_tokens == ids_count &&
+          timing.finish_reason == TAKT_FINISH_LENGTH);
     CHECK(timing.step_gap_ns.count == 4 && timing.n_threads == 2 && strlen(timing.backend) > 0);
     CHECK(timing.submitted_ns <= timing.scheduled_ns && timing.scheduled_ns <= timing.first_token_ns &&
           timing.first_token_ns <= timing.last_token_ns && timing.last_token_ns <= timing.finished_ns);
@@ -158,13 +164,13 @@ static void blocking(takt_engine *engine, const int32_t *ids, size_t ids_count) 
     CHECK(position == ids_count);
 }
 
-static void asynchronous(takt_engine *engine) {
+static void asynchronous(takt_engine* engine) {
     struct seen seen = {0, 0, 0, 0, 0};
     takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
-    takt_request *request = NULL;
+    takt_request* request = NULL;
     takt_event event = {0};
     takt_timing timing = {0};
-    const char *message = NULL;
+    const char* message = NULL;
     int32_t ids[MAX_IDS];
     size_t count = 0;
     int tokens = 0;
@@ -195,9 +201,9 @@ static void asynchronous(takt_engine *engine) {
     CHECK(seen.released == 1);
 }
 
-static void session(takt_engine *engine) {
+static void session(takt_engine* engine) {
     struct seen seen = {0, 0, 0, 0, 0};
-    takt_session *conversation = NULL;
+    takt_session* conversation = NULL;
     takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
     takt_timing first = {0}, second = {0};
     first.struct_size = second.struct_size = sizeof first;
@@ -207,7 +213,7 @@ static void session(takt_engine *engine) {
     ask.on_release = on_release;
     ask.user_data = &seen;
     CHECK_OK(takt_session_create(engine, "Be brief.", 9, &conversation));
-    CHECK_OK(takt_session_cancel(conversation));   /* nothing runs: no effect on what comes */
+    CHECK_OK(takt_session_cancel(conversation)); /* nothing runs: no effect on what comes */
     CHECK_OK(takt_session_send(conversation, "hi", 2, &ask, &first));
     CHECK(seen.tokens == 3 && seen.finished == 1 && seen.released == 1 && first.generated_tokens == 3);
     CHECK_OK(takt_session_reset(conversation));
@@ -217,14 +223,14 @@ static void session(takt_engine *engine) {
     takt_session_destroy(conversation);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     struct seen seen = {0, 0, 0, 0, 0};
     takt_runtime_options how = TAKT_RUNTIME_OPTIONS_INIT;
     takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
     takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
-    takt_runtime *runtime = NULL;
-    takt_model *model = NULL;
-    takt_engine *engine = NULL;
+    takt_runtime* runtime = NULL;
+    takt_model* model = NULL;
+    takt_engine* engine = NULL;
     int32_t ids[MAX_IDS];
     size_t count;
     int progress = 0;

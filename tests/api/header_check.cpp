@@ -6,5 +6,6 @@ int main() {
     takt_model_options model = TAKT_MODEL_OPTIONS_INIT;
     takt_engine_options engine = TAKT_ENGINE_OPTIONS_INIT;
     takt_request_options request = TAKT_REQUEST_OPTIONS_INIT;
-    return runtime.n_threads != 0 || model.descriptor != -1 || engine.chunk_tokens != 0 || request.max_tokens != 256;
+    return runtime.n_threads != 0 || model.descriptor != -1 || engine.chunk_tokens != 0 ||
+           request.max_tokens != 256;
 }

@@ -1,10 +1,12 @@
-/* Freezes what a compiled program relies on: sizes, offsets and constants of the 64-bit interface. A struct may only grow at
- * its end, and then its first size stays the least that is accepted (lib/api/struct_copy.h). */
+/* Freezes what a compiled program relies on: sizes, offsets and constants of the 64-bit interface. A struct
+ * may only grow at its end, and then its first size stays the least that is accepted (lib/api/struct_copy.h).
+ */
 #include <takt/takt.h>
 
 #define FIXED(NAME, CONDITION) typedef char NAME[(CONDITION) ? 1 : -1]
-#define AT(STRUCT, FIELD, OFFSET, SIZE)                                                                     \
-    FIXED(STRUCT##_##FIELD##_is_in_place, offsetof(STRUCT, FIELD) == (OFFSET) && sizeof(((STRUCT *)0)->FIELD) == (SIZE))
+#define AT(STRUCT, FIELD, OFFSET, SIZE)   \
+    FIXED(STRUCT##_##FIELD##_is_in_place, \
+          offsetof(STRUCT, FIELD) == (OFFSET) && sizeof(((STRUCT*)0)->FIELD) == (SIZE))
 
 #if UINTPTR_MAX == UINT64_MAX
 
@@ -209,4 +211,6 @@ FIXED(TAKT_PARSE_SPECIAL_value, TAKT_PARSE_SPECIAL == 2);
 FIXED(TAKT_UNDEFINED_NS_value, TAKT_UNDEFINED_NS == UINT64_MAX);
 FIXED(takt_status_size, sizeof(takt_status) == 4);
 
-int main(void) { return 0; }
+int main(void) {
+    return 0;
+}

@@ -17,7 +17,8 @@ std::vector<int32_t> greedy_ids(takt_engine* engine, uint32_t max_tokens) {
     takt_request_options ask = golden_request(max_tokens);
     ask.user_data = &ids;
     ask.on_event = [](void* user_data, const takt_event* event) -> int32_t {
-        if (event->type == TAKT_EVENT_TOKEN) static_cast<std::vector<int32_t>*>(user_data)->push_back(event->token_id);
+        if (event->type == TAKT_EVENT_TOKEN)
+            static_cast<std::vector<int32_t>*>(user_data)->push_back(event->token_id);
         return TAKT_CONTINUE;
     };
     REQUIRE(takt_engine_generate(engine, &ask, nullptr) == TAKT_OK);
@@ -37,11 +38,21 @@ TEST_CASE("Runtime, model, engine, request and session are destroyed in every or
         REQUIRE(takt_session_create(stack.engine, nullptr, 0, &session) == TAKT_OK);
         for (const int which : order) {
             switch (which) {
-                case 0: takt_runtime_destroy(std::exchange(stack.runtime, nullptr)); break;
-                case 1: takt_model_destroy(std::exchange(stack.model, nullptr)); break;
-                case 2: REQUIRE(takt_engine_destroy(std::exchange(stack.engine, nullptr)) == TAKT_OK); break;
-                case 3: takt_request_destroy(request); break;
-                default: takt_session_destroy(session); break;
+                case 0:
+                    takt_runtime_destroy(std::exchange(stack.runtime, nullptr));
+                    break;
+                case 1:
+                    takt_model_destroy(std::exchange(stack.model, nullptr));
+                    break;
+                case 2:
+                    REQUIRE(takt_engine_destroy(std::exchange(stack.engine, nullptr)) == TAKT_OK);
+                    break;
+                case 3:
+                    takt_request_destroy(request);
+                    break;
+                default:
+                    takt_session_destroy(session);
+                    break;
             }
         }
     } while (std::next_permutation(order.begin(), order.end()));
@@ -73,7 +84,7 @@ TEST_CASE("A session goes on after its engine's handle is destroyed, and running
     REQUIRE(takt_session_create(stack.engine, nullptr, 0, &session) == TAKT_OK);
     REQUIRE(takt_engine_submit(stack.engine, &ask, &request) == TAKT_OK);
     REQUIRE(takt_engine_destroy(std::exchange(stack.engine, nullptr)) == TAKT_OK);
-    CHECK(takt_request_wait(request, 0) == TAKT_OK);   // ended before destroy returned
+    CHECK(takt_request_wait(request, 0) == TAKT_OK);  // ended before destroy returned
     takt_request_options turn = TAKT_REQUEST_OPTIONS_INIT;
     turn.max_tokens = 3;
     turn.ignore_eos = 1;
@@ -106,7 +117,8 @@ TEST_CASE("Two runtimes work at once and give the same tokens") {
     std::vector<int32_t> ids[2];
     Stack stacks[2];
     std::thread threads[2];
-    for (int i = 0; i < 2; ++i) threads[i] = std::thread([&, i] { ids[i] = greedy_ids(stacks[i].engine, 8); });
+    for (int i = 0; i < 2; ++i)
+        threads[i] = std::thread([&, i] { ids[i] = greedy_ids(stacks[i].engine, 8); });
     for (std::thread& thread : threads) thread.join();
     CHECK(ids[0] == golden_answer());
     CHECK(ids[1] == golden_answer());
@@ -134,6 +146,6 @@ TEST_CASE("Each thread has its own last error") {
     }).join();
     CHECK(last_error_names("out_runtime"));
     CHECK(takt_runtime_create(nullptr, &none) == TAKT_OK);
-    CHECK(last_error_names("out_runtime"));   // a call that succeeds leaves it
+    CHECK(last_error_names("out_runtime"));  // a call that succeeds leaves it
     takt_runtime_destroy(none);
 }

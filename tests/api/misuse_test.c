@@ -1,12 +1,12 @@
-/* NULL for every pointer, wrong struct sizes, values without a meaning: each call refuses and names what it was given.
- * argv[1]: a small model. */
+/* NULL for every pointer, wrong struct sizes, values without a meaning: each call refuses and names what it
+ * was given. argv[1]: a small model. */
 #include <stdlib.h>
 
 #include "c_check.h"
 
 #define INVALID TAKT_ERROR_INVALID_ARGUMENT
 
-static int32_t on_logits(void *user_data, size_t position, const float *logits, size_t vocab_size) {
+static int32_t on_logits(void* user_data, size_t position, const float* logits, size_t vocab_size) {
     (void)user_data, (void)position, (void)logits, (void)vocab_size;
     return TAKT_CONTINUE;
 }
@@ -17,7 +17,8 @@ static void null_is_fine_for_destroy(void) {
     CHECK_OK(takt_engine_destroy(NULL));
     takt_request_destroy(NULL);
     takt_session_destroy(NULL);
-    CHECK(takt_runtime_now_ns(NULL) == 0 && takt_runtime_thread_count(NULL) == 0 && takt_backend_count(NULL) == 0);
+    CHECK(takt_runtime_now_ns(NULL) == 0 && takt_runtime_thread_count(NULL) == 0 &&
+          takt_backend_count(NULL) == 0);
     CHECK(takt_engine_context_tokens(NULL) == 0);
 }
 
@@ -32,15 +33,15 @@ static void init(void) {
     CHECK_FAILS(INVALID, "struct_size", takt_request_options_init(&options, sizeof options - 1));
     /* A newer program's struct is longer: what this library doesn't know is left alone. */
     memset(bytes, 0xA5, sizeof bytes);
-    CHECK_OK(takt_request_options_init((takt_request_options *)(void *)bytes, sizeof bytes));
+    CHECK_OK(takt_request_options_init((takt_request_options*)(void*)bytes, sizeof bytes));
     memcpy(&options, bytes, sizeof options);
     CHECK(options.struct_size == sizeof bytes && options.max_tokens == 256 && bytes[sizeof options] == 0xA5);
 }
 
-static void runtime_calls(takt_runtime *runtime) {
+static void runtime_calls(takt_runtime* runtime) {
     takt_runtime_options options = TAKT_RUNTIME_OPTIONS_INIT;
     takt_backend_info info = {0};
-    takt_runtime *other = NULL;
+    takt_runtime* other = NULL;
     CHECK_FAILS(INVALID, "out_runtime", takt_runtime_create(NULL, NULL));
     options.struct_size = 8;
     CHECK_FAILS(INVALID, "struct_size is 8", takt_runtime_create(&options, &other));
@@ -61,9 +62,9 @@ static void runtime_calls(takt_runtime *runtime) {
     CHECK_FAILS(INVALID, "index is 99", takt_backend_get(runtime, 99, &info));
 }
 
-static void load_calls(takt_runtime *runtime, const char *path) {
+static void load_calls(takt_runtime* runtime, const char* path) {
     takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
-    takt_model *model = NULL;
+    takt_model* model = NULL;
     CHECK_FAILS(INVALID, "source", takt_model_load(runtime, &load, &model));
     load.path = path;
     CHECK_FAILS(INVALID, "runtime", takt_model_load(NULL, &load, &model));
@@ -87,7 +88,8 @@ static void load_calls(takt_runtime *runtime, const char *path) {
     load.path = "";
     CHECK_FAILS(INVALID, "path is empty", takt_model_load(runtime, &load, &model));
     load.path = "/no/such/folder/model.gguf";
-    CHECK_FAILS(TAKT_ERROR_FILE_NOT_FOUND, "/no/such/folder/model.gguf", takt_model_load(runtime, &load, &model));
+    CHECK_FAILS(TAKT_ERROR_FILE_NOT_FOUND, "/no/such/folder/model.gguf",
+                takt_model_load(runtime, &load, &model));
     load.path = "/dev/zero";
     CHECK_FAILS(TAKT_ERROR_FILE_IO, "/dev/zero", takt_model_load(runtime, &load, &model));
     load.path = "/";
@@ -98,7 +100,7 @@ static void load_calls(takt_runtime *runtime, const char *path) {
     CHECK(model == NULL);
 }
 
-static void model_calls(takt_model *model) {
+static void model_calls(takt_model* model) {
     takt_model_info info = {0};
     takt_memory_plan plan = {0};
     takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
@@ -128,7 +130,8 @@ static void model_calls(takt_model *model) {
     CHECK_FAILS(INVALID, "out_ids", takt_model_tokenize(model, "a", 1, 0, NULL, 4, &size));
     CHECK_FAILS(INVALID, "flags is 0x9", takt_model_tokenize(model, "a", 1, 9, ids, 4, &size));
     CHECK_FAILS(INVALID, "2147483648", takt_model_tokenize(model, "a", (size_t)1 << 31, 0, ids, 4, &size));
-    CHECK_FAILS(TAKT_ERROR_BUFFER_TOO_SMALL, "10 are needed", takt_model_tokenize(model, "Hello, world!", 13, 0, ids, 4, &size));
+    CHECK_FAILS(TAKT_ERROR_BUFFER_TOO_SMALL, "10 are needed",
+                takt_model_tokenize(model, "Hello, world!", 13, 0, ids, 4, &size));
     CHECK(size == 10 && ids[0] == 1);
     CHECK_OK(takt_model_tokenize(model, NULL, 0, 0, ids, 4, &size));
     CHECK(size == 0);
@@ -144,13 +147,14 @@ static void model_calls(takt_model *model) {
     CHECK(size == 0);
     CHECK_FAILS(INVALID, "model", takt_model_render_chat(NULL, "{}", 2, 1, text, 4, &size));
     CHECK_FAILS(INVALID, "json is NULL", takt_model_render_chat(model, NULL, 0, 1, text, 4, &size));
-    CHECK_FAILS(INVALID, "add_generation_prompt is 5", takt_model_render_chat(model, "{}", 2, 5, text, 4, &size));
+    CHECK_FAILS(INVALID, "add_generation_prompt is 5",
+                takt_model_render_chat(model, "{}", 2, 5, text, 4, &size));
     CHECK_FAILS(INVALID, "out_bytes", takt_model_render_chat(model, "{}", 2, 1, text, 4, NULL));
 }
 
-static void engine_create_calls(takt_model *model) {
+static void engine_create_calls(takt_model* model) {
     takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
-    takt_engine *engine = NULL;
+    takt_engine* engine = NULL;
     CHECK_FAILS(INVALID, "out_engine", takt_engine_create(model, NULL, NULL));
     CHECK_FAILS(INVALID, "model", takt_engine_create(NULL, NULL, &engine));
     limits.struct_size = 3;
@@ -170,13 +174,13 @@ static void engine_create_calls(takt_model *model) {
     CHECK(engine == NULL);
 }
 
-static void request_options(takt_engine *engine) {
-    static const char *const stops[2] = {"x", ""};
+static void request_options(takt_engine* engine) {
+    static const char* const stops[2] = {"x", ""};
     static const int32_t ids[3] = {1, 2, 384};
     static const float values[1] = {1.0f};
     const takt_request_options plain = TAKT_REQUEST_OPTIONS_INIT;
     takt_request_options ask = plain;
-    takt_request *request = NULL;
+    takt_request* request = NULL;
     takt_timing timing = {0};
 #define REFUSED(STATUS, WORD)                                              \
     CHECK_FAILS(STATUS, WORD, takt_engine_submit(engine, &ask, &request)); \
@@ -228,19 +232,20 @@ static void request_options(takt_engine *engine) {
 #undef REFUSED
 }
 
-static void engine_calls(takt_engine *engine) {
+static void engine_calls(takt_engine* engine) {
     static const int32_t ids[2] = {1, 999};
     CHECK_FAILS(INVALID, "engine", takt_engine_evaluate(NULL, ids, 1, 0, 0, on_logits, NULL));
     CHECK_FAILS(INVALID, "ids", takt_engine_evaluate(engine, NULL, 1, 0, 0, on_logits, NULL));
     CHECK_FAILS(INVALID, "on_logits", takt_engine_evaluate(engine, ids, 1, 0, 0, NULL, NULL));
     CHECK_FAILS(INVALID, "ids[1] is 999", takt_engine_evaluate(engine, ids, 2, 0, 0, on_logits, NULL));
     CHECK_FAILS(INVALID, "first_position is 1", takt_engine_evaluate(engine, ids, 1, 1, 0, on_logits, NULL));
-    CHECK_FAILS(TAKT_ERROR_PROMPT_EMPTY, "no tokens", takt_engine_evaluate(engine, ids, 0, 0, 0, on_logits, NULL));
+    CHECK_FAILS(TAKT_ERROR_PROMPT_EMPTY, "no tokens",
+                takt_engine_evaluate(engine, ids, 0, 0, 0, on_logits, NULL));
 }
 
-static void request_calls(takt_engine *engine) {
+static void request_calls(takt_engine* engine) {
     takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
-    takt_request *request = NULL;
+    takt_request* request = NULL;
     takt_event event = {0};
     takt_timing timing = {0};
     size_t count = 0;
@@ -265,8 +270,8 @@ static void request_calls(takt_engine *engine) {
     takt_request_destroy(request);
 }
 
-static void session_calls(takt_engine *engine) {
-    takt_session *session = NULL;
+static void session_calls(takt_engine* engine) {
+    takt_session* session = NULL;
     takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
     CHECK_FAILS(INVALID, "engine", takt_session_create(NULL, NULL, 0, &session));
     CHECK_FAILS(INVALID, "out_session", takt_session_create(engine, NULL, 0, NULL));
@@ -283,20 +288,24 @@ static void session_calls(takt_engine *engine) {
 }
 
 /* Fields that a struct doesn't have yet are neither read nor written. */
-static void longer_structs(takt_model *model) {
-    struct { takt_model_info info; unsigned char later[32]; } newer;
+static void longer_structs(takt_model* model) {
+    struct {
+        takt_model_info info;
+        unsigned char later[32];
+    } newer;
     memset(&newer, 0xA5, sizeof newer);
     newer.info.struct_size = sizeof newer;
     CHECK_OK(takt_model_get_info(model, &newer.info));
-    CHECK(newer.info.struct_size == sizeof(takt_model_info) && newer.later[0] == 0xA5 && newer.later[31] == 0xA5);
+    CHECK(newer.info.struct_size == sizeof(takt_model_info) && newer.later[0] == 0xA5 &&
+          newer.later[31] == 0xA5);
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
     takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
     takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
-    takt_runtime *runtime = NULL;
-    takt_model *model = NULL;
-    takt_engine *engine = NULL;
+    takt_runtime* runtime = NULL;
+    takt_model* model = NULL;
+    takt_engine* engine = NULL;
     if (argc != 2) return 2;
     load.path = argv[1];
     limits.context_tokens = 64;

@@ -13,7 +13,9 @@ namespace {
 
 struct SessionHandle {
     takt_session* session = nullptr;
-    explicit SessionHandle(takt_engine* engine) { REQUIRE(takt_session_create(engine, nullptr, 0, &session) == TAKT_OK); }
+    explicit SessionHandle(takt_engine* engine) {
+        REQUIRE(takt_session_create(engine, nullptr, 0, &session) == TAKT_OK);
+    }
     ~SessionHandle() { takt_session_destroy(session); }
     SessionHandle(const SessionHandle&) = delete;
     SessionHandle& operator=(const SessionHandle&) = delete;
@@ -51,11 +53,12 @@ TEST_CASE("A turn that doesn't fit leaves the conversation as it was") {
     const takt_request_options ask = turn_of(3);
     const uint64_t first = say(session.session, "hi", ask).prompt_tokens;
     const std::string flood(3000, 'z');
-    CHECK(takt_session_send(session.session, flood.data(), flood.size(), &ask, nullptr) == TAKT_ERROR_PROMPT_TOO_LONG);
+    CHECK(takt_session_send(session.session, flood.data(), flood.size(), &ask, nullptr) ==
+          TAKT_ERROR_PROMPT_TOO_LONG);
     CHECK(last_error_names("256"));
     const uint64_t second = say(session.session, "hi", ask).prompt_tokens;
     CHECK(second > first);
-    CHECK(second < 2 * first + 40);   // the flood is not part of it
+    CHECK(second < 2 * first + 40);  // the flood is not part of it
 }
 
 TEST_CASE("A session is busy while it answers, also for its own callback") {
@@ -102,7 +105,8 @@ TEST_CASE("A session destroyed inside its own callback is gone once the turn is 
     takt_request_options ask = turn_of(100);
     ask.user_data = session;
     ask.on_event = [](void* user_data, const takt_event* event) -> int32_t {
-        if (event->type == TAKT_EVENT_TOKEN && event->token_index == 0) takt_session_destroy(static_cast<takt_session*>(user_data));
+        if (event->type == TAKT_EVENT_TOKEN && event->token_index == 0)
+            takt_session_destroy(static_cast<takt_session*>(user_data));
         return TAKT_CONTINUE;
     };
     takt_timing timing = empty_timing();

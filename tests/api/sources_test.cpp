@@ -28,7 +28,9 @@ takt_model_info info_of(const takt_model* model) {
 
 struct RuntimeHandle {
     takt_runtime* runtime = nullptr;
-    explicit RuntimeHandle(const takt_runtime_options* options = nullptr) { REQUIRE(takt_runtime_create(options, &runtime) == TAKT_OK); }
+    explicit RuntimeHandle(const takt_runtime_options* options = nullptr) {
+        REQUIRE(takt_runtime_create(options, &runtime) == TAKT_OK);
+    }
     ~RuntimeHandle() { takt_runtime_destroy(runtime); }
     RuntimeHandle(const RuntimeHandle&) = delete;
     RuntimeHandle& operator=(const RuntimeHandle&) = delete;
@@ -109,13 +111,14 @@ TEST_CASE("A progress callback sees every byte, and may end the load") {
     CHECK(takt_model_load(handle.runtime, &load, &model) == TAKT_ERROR_CANCELLED);
     CHECK(model == nullptr);
     progress = {};
-    REQUIRE(takt_model_load(handle.runtime, &load, &model) == TAKT_OK);   // nothing half-made stayed behind
+    REQUIRE(takt_model_load(handle.runtime, &load, &model) == TAKT_OK);  // nothing half-made stayed behind
     takt_model_destroy(model);
 }
 
 TEST_CASE("A file that shrinks while it is read is an error, not a signal") {
     const RuntimeHandle handle;
-    const std::filesystem::path path = std::filesystem::temp_directory_path() / ("takt_shrinks_" + std::to_string(std::random_device()()) + ".gguf");
+    const std::filesystem::path path = std::filesystem::temp_directory_path() /
+                                       ("takt_shrinks_" + std::to_string(std::random_device()()) + ".gguf");
     std::filesystem::copy_file(tiny_model(), path);
     std::string name = path.string();
     takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
@@ -209,7 +212,9 @@ TEST_CASE("What takt has to say reaches the runtime's own sink, no louder than a
 TEST_CASE("Every stamp comes from the clock that the runtime was given") {
     std::atomic<uint64_t> now = 1000;
     takt_runtime_options options = TAKT_RUNTIME_OPTIONS_INIT;
-    options.clock = [](void* user_data) { return static_cast<std::atomic<uint64_t>*>(user_data)->fetch_add(1); };
+    options.clock = [](void* user_data) {
+        return static_cast<std::atomic<uint64_t>*>(user_data)->fetch_add(1);
+    };
     options.clock_user_data = &now;
     Stack stack(TAKT_ENGINE_OPTIONS_INIT, &options);
     const uint64_t before = takt_runtime_now_ns(stack.runtime);

@@ -74,15 +74,19 @@ TEST_CASE("takt.hpp brings an exception of a callback back to the caller") {
     takt::ModelOptions load;
     load.progress = [](uint64_t, uint64_t) -> bool { throw std::domain_error("mine"); };
     CHECK_THROWS_AS(takt::Model(runtime, tiny_model(), load), std::domain_error);
-    CHECK_THROWS_AS(engine.evaluate(golden_prompt(), 0, 0, [](size_t, const float*, size_t) -> bool { throw std::domain_error("mine"); }),
-                    std::domain_error);
+    CHECK_THROWS_AS(
+        engine.evaluate(golden_prompt(), 0, 0,
+                        [](size_t, const float*, size_t) -> bool { throw std::domain_error("mine"); }),
+        std::domain_error);
 }
 
 TEST_CASE("takt.hpp drops a running request without waiting for its reader") {
     const takt::Runtime runtime;
     const takt::Model model(runtime, tiny_model());
     takt::Engine engine(model);
-    { const takt::Request dropped = engine.submit(golden_options(200)); }
+    {
+        const takt::Request dropped = engine.submit(golden_options(200));
+    }
     takt::Request kept = engine.submit(golden_options(200));
     takt::Engine moved = std::move(engine);
     CHECK(moved.context_tokens() == 256);

@@ -80,7 +80,8 @@ std::vector<float> run_on(Backend& backend, const std::shared_ptr<const Program>
     return rows;
 }
 
-// A row that happens to be small is measured against the mean row: a sum of products near zero keeps the error of its terms.
+// A row that happens to be small is measured against the mean row: a sum of products near zero keeps the
+// error of its terms.
 double worst_row_error(std::span<const float> got, std::span<const float> expected, size_t width) {
     double all = 0, worst = 0;
     for (float x : expected) all += static_cast<double>(x) * x;

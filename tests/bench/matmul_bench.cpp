@@ -1,5 +1,6 @@
-// Measures the CPU products against this machine's limits in the same run: bytes a second of one row against a plain read, and operations
-// a second of 512 rows against oneDNN's int8 product. Not part of the suite; one thread (OMP_NUM_THREADS=1 for oneDNN).
+// Measures the CPU products against this machine's limits in the same run: bytes a second of one row against
+// a plain read, and operations a second of 512 rows against oneDNN's int8 product. Not part of the suite; one
+// thread (OMP_NUM_THREADS=1 for oneDNN).
 //   matmul_bench [type [isa [rows columns]]]
 #include <fmt/core.h>
 
@@ -45,7 +46,8 @@ double best_seconds(F&& body, double budget = 0.25) {
 #if defined(__x86_64__)
 __attribute__((target("avx2")))
 #endif
-uint64_t read_all(const std::byte* data, size_t bytes) {
+uint64_t
+read_all(const std::byte* data, size_t bytes) {
     using Words = uint64_t __attribute__((vector_size(32)));
     const auto* words = reinterpret_cast<const Words*>(data);
     Words sums[16] = {};
@@ -62,8 +64,10 @@ double onednn_gops(int rows, int cols, int n_inputs) {
     const dnnl::engine cpu(dnnl::engine::kind::cpu, 0);
     dnnl::stream stream(cpu);
     const dnnl::memory::desc src({n_inputs, cols}, dnnl::memory::data_type::u8, dnnl::memory::format_tag::ab);
-    const dnnl::memory::desc weights({cols, rows}, dnnl::memory::data_type::s8, dnnl::memory::format_tag::any);
-    const dnnl::memory::desc dst({n_inputs, rows}, dnnl::memory::data_type::s32, dnnl::memory::format_tag::ab);
+    const dnnl::memory::desc weights({cols, rows}, dnnl::memory::data_type::s8,
+                                     dnnl::memory::format_tag::any);
+    const dnnl::memory::desc dst({n_inputs, rows}, dnnl::memory::data_type::s32,
+                                 dnnl::memory::format_tag::ab);
 #if DNNL_VERSION_MAJOR >= 3
     const dnnl::matmul::primitive_desc desc(cpu, src, weights, dst);
 #else
@@ -78,7 +82,9 @@ double onednn_gops(int rows, int cols, int n_inputs) {
     return 2e-9 * rows * cols * n_inputs / seconds;
 }
 
-struct Shape { uint32_t rows, cols; };
+struct Shape {
+    uint32_t rows, cols;
+};
 
 void measure(DType dtype, IsaLevel level, Shape shape) {
     ThreadPool pool(1);
@@ -95,24 +101,31 @@ void measure(DType dtype, IsaLevel level, Shape shape) {
     std::vector<std::byte> scratch(512 * quantized_row_bytes(shape.cols) + 64);
     auto* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
     const QuantizedRows rows(aligned, shape.cols);
-    const double quantize_seconds = best_seconds([&] { quantize_rows(table, x.data(), shape.cols, 0, 512, rows); }, 0.05);
+    const double quantize_seconds =
+        best_seconds([&] { quantize_rows(table, x.data(), shape.cols, 0, 512, rows); }, 0.05);
     const auto product = [&](uint32_t n) {
         return best_seconds([&] {
-            if (matrix->dense()) matmul_dense(table, *matrix, x.data(), shape.cols, 0, n, 0, matrix->n_panels(), out.data(), shape.rows);
-            else matmul(table, *matrix, rows, 0, n, 0, matrix->n_panels(), out.data(), shape.rows);
+            if (matrix->dense())
+                matmul_dense(table, *matrix, x.data(), shape.cols, 0, n, 0, matrix->n_panels(), out.data(),
+                             shape.rows);
+            else
+                matmul(table, *matrix, rows, 0, n, 0, matrix->n_panels(), out.data(), shape.rows);
         });
     };
     volatile uint64_t sink = 0;
-    const double read_seconds = best_seconds([&] { sink = read_all(matrix->panels(), matrix->size_bytes()); });
+    const double read_seconds =
+        best_seconds([&] { sink = read_all(matrix->panels(), matrix->size_bytes()); });
     const double bytes = static_cast<double>(matrix->size_bytes());
     const double one = product(1), four = product(4), eight = product(8), many = product(512);
     const double gops = 2e-9 * shape.rows * shape.cols * 512 / many;
     const double onednn = onednn_gops(static_cast<int>(shape.rows), static_cast<int>(shape.cols), 512);
-    fmt::print("{:5} {:12} {:6}x{:5} pack {:5.2f} GB/s | read {:5.1f} GB/s, one row {:5.1f} ({:3.0f}%) | 4 rows x{:4.2f}, 8 rows x{:4.2f} | "
-               "512 rows {:6.1f} GOP/s, oneDNN int8 {:6.1f} ({:3.0f}%) | quantize {:4.2f} ns a value\n",
-               dtype_info(dtype).name, isa_name(level), shape.rows, shape.cols, 1e-9 * bytes / pack_seconds, 1e-9 * bytes / read_seconds,
-               1e-9 * bytes / one, 100 * read_seconds / one, four / one, eight / one, gops, onednn, 100 * gops / onednn,
-               1e9 * quantize_seconds / (512.0 * shape.cols));
+    fmt::print(
+        "{:5} {:12} {:6}x{:5} pack {:5.2f} GB/s | read {:5.1f} GB/s, one row {:5.1f} ({:3.0f}%) | 4 rows "
+        "x{:4.2f}, 8 rows x{:4.2f} | "
+        "512 rows {:6.1f} GOP/s, oneDNN int8 {:6.1f} ({:3.0f}%) | quantize {:4.2f} ns a value\n",
+        dtype_info(dtype).name, isa_name(level), shape.rows, shape.cols, 1e-9 * bytes / pack_seconds,
+        1e-9 * bytes / read_seconds, 1e-9 * bytes / one, 100 * read_seconds / one, four / one, eight / one,
+        gops, onednn, 100 * gops / onednn, 1e9 * quantize_seconds / (512.0 * shape.cols));
     std::fflush(stdout);
 }
 
@@ -122,8 +135,10 @@ int main(int argc, char** argv) {
     const std::string type = argc > 1 ? argv[1] : "all";
     const std::optional<IsaLevel> level = argc > 2 ? parse_isa(argv[2]) : detect_isa();
     if (!level.has_value()) return 1;
-    std::vector<Shape> shapes = {{576, 576}, {1536, 576}, {576, 1536}, {49152, 576}, {8960, 1536}, {1536, 8960}};
-    if (argc > 4) shapes = {{static_cast<uint32_t>(std::atoi(argv[3])), static_cast<uint32_t>(std::atoi(argv[4]))}};
+    std::vector<Shape> shapes = {{576, 576},   {1536, 576},  {576, 1536},
+                                 {49152, 576}, {8960, 1536}, {1536, 8960}};
+    if (argc > 4)
+        shapes = {{static_cast<uint32_t>(std::atoi(argv[3])), static_cast<uint32_t>(std::atoi(argv[4]))}};
     for (const DType dtype : test::kAllDTypes) {
         if (type != "all" && type != dtype_info(dtype).name) continue;
         for (const Shape shape : shapes) {

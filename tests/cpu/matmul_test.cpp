@@ -21,7 +21,8 @@ struct Product {
     QuantizedRows quantized;
 };
 
-Product make_product(DType dtype, uint32_t rows, uint32_t cols, uint32_t n_inputs, ThreadPool& pool, std::mt19937& random) {
+Product make_product(DType dtype, uint32_t rows, uint32_t cols, uint32_t n_inputs, ThreadPool& pool,
+                     std::mt19937& random) {
     Product p{dtype, rows, cols, n_inputs, {}, {}, {}, {}, {}};
     const std::vector<std::byte> blocks = test::random_blocks(dtype, rows, cols, random);
     Result<PackedMatrix> matrix = test::pack_blocks(dtype, rows, cols, blocks, pool);
@@ -42,10 +43,11 @@ void quantize_all(const KernelTable& table, Product& p) {
     if (!p.matrix.dense()) quantize_rows(table, p.x.data(), p.cols, 0, p.n_inputs, p.quantized);
 }
 
-void run(const KernelTable& table, const Product& p, uint32_t first_row, uint32_t n_rows, uint32_t first_panel, uint32_t n_panels,
-         float* out, const MatmulOptions& options = {}) {
+void run(const KernelTable& table, const Product& p, uint32_t first_row, uint32_t n_rows,
+         uint32_t first_panel, uint32_t n_panels, float* out, const MatmulOptions& options = {}) {
     if (p.matrix.dense()) {
-        matmul_dense(table, p.matrix, p.x.data(), p.cols, first_row, n_rows, first_panel, n_panels, out, p.rows, options);
+        matmul_dense(table, p.matrix, p.x.data(), p.cols, first_row, n_rows, first_panel, n_panels, out,
+                     p.rows, options);
     } else {
         matmul(table, p.matrix, p.quantized, first_row, n_rows, first_panel, n_panels, out, p.rows, options);
     }
@@ -62,10 +64,13 @@ double input(const Product& p, uint32_t row, uint32_t k) {
     if (p.matrix.dense()) return p.x[size_t{row} * p.cols + k];
     const std::byte* bytes = p.quantized.row(row);
     const auto* scales = reinterpret_cast<const float*>(bytes + p.quantized.layout.scales_offset);
-    return static_cast<double>(reinterpret_cast<const int8_t*>(bytes)[k]) * static_cast<double>(scales[k / kBlockValues]);
+    return static_cast<double>(reinterpret_cast<const int8_t*>(bytes)[k]) *
+           static_cast<double>(scales[k / kBlockValues]);
 }
 
-struct Errors { double tight = 0, loose = 0; };   // against quantized and unquantized x, relative to the sum of magnitudes
+struct Errors {
+    double tight = 0, loose = 0;
+};  // against quantized and unquantized x, relative to the sum of magnitudes
 
 Errors errors(const Product& p, const std::vector<float>& out) {
     Errors worst;
@@ -108,7 +113,8 @@ TEST_CASE("products of every type and ISA equal float64 products of the dequanti
             for (const uint32_t rows : {1u, 16u, 37u, 64u}) {
                 Product p = make_product(dtype, rows, cols, 7, pool, random);
                 for (const IsaLevel level : available_isa_levels()) {
-                    INFO(dtype_info(dtype).name << ' ' << isa_name(level) << " rows " << rows << " cols " << cols);
+                    INFO(dtype_info(dtype).name << ' ' << isa_name(level) << " rows " << rows << " cols "
+                                                << cols);
                     const KernelTable table = make_kernel_table(level);
                     quantize_all(table, p);
                     const Errors e = errors(p, run_all(table, p));
@@ -133,11 +139,13 @@ TEST_CASE("a row's bits don't depend on its batch, on the split of panels or on 
             quantize_all(table, p);
             for (const uint32_t batch : {1u, 2u, 3u, 5u, 7u, 16u, 64u}) {
                 for (const uint32_t panels : {1u, 3u, 8u}) {
-                    INFO(dtype_info(dtype).name << ' ' << isa_name(level) << " batch " << batch << " panels " << panels);
+                    INFO(dtype_info(dtype).name << ' ' << isa_name(level) << " batch " << batch << " panels "
+                                                << panels);
                     std::vector<float> out(expected.size(), NAN);
                     for (uint32_t row = 0; row < 64; row += batch) {
                         for (uint32_t panel = 0; panel < p.matrix.n_panels(); panel += panels) {
-                            run(table, p, row, std::min(batch, 64 - row), panel, std::min(panels, p.matrix.n_panels() - panel), out.data());
+                            run(table, p, row, std::min(batch, 64 - row), panel,
+                                std::min(panels, p.matrix.n_panels() - panel), out.data());
                         }
                     }
                     REQUIRE(same_bits(out, expected));
@@ -157,7 +165,8 @@ TEST_CASE("rows beyond a chunk of activations give the same bits as alone") {
         quantize_all(table, p);
         const std::vector<float> all = run_all(table, p);
         std::vector<float> alone(all.size(), NAN);
-        for (uint32_t row = 0; row < p.n_inputs; ++row) run(table, p, row, 1, 0, p.matrix.n_panels(), alone.data());
+        for (uint32_t row = 0; row < p.n_inputs; ++row)
+            run(table, p, row, 1, 0, p.matrix.n_panels(), alone.data());
         REQUIRE(same_bits(alone, all));
     }
 }
@@ -193,9 +202,10 @@ TEST_CASE("quantized rows hold the nearest int8 of each value and are equal on e
     std::normal_distribution<float> normal;
     const uint32_t cols = 32 * 24;
     std::vector<float> x(cols);
-    for (uint32_t k = 0; k < cols; ++k) x[k] = normal(random) * std::ldexp(1.0f, static_cast<int>(k / 32) * 8 - 100);
+    for (uint32_t k = 0; k < cols; ++k)
+        x[k] = normal(random) * std::ldexp(1.0f, static_cast<int>(k / 32) * 8 - 100);
     for (uint32_t k = 0; k < 32; ++k) x[64 + k] = 0.0f;
-    x[96] = -127.0f;   // halves, which go to even
+    x[96] = -127.0f;  // halves, which go to even
     for (uint32_t k = 1; k < 32; ++k) x[96 + k] = static_cast<float>(k) + 0.5f;
     std::vector<std::byte> expected(quantized_row_bytes(cols));
     for (const IsaLevel level : {IsaLevel::scalar, detect_isa()}) {
@@ -258,7 +268,8 @@ TEST_CASE("every table of this machine passes its self-test and a wrong kernel i
     for (const IsaLevel level : available_isa_levels()) {
         KernelTable table = make_kernel_table(level);
         REQUIRE(self_test(table).ok());
-        table.matmul[static_cast<size_t>(PackedKind::q5_k)] = table.matmul[static_cast<size_t>(PackedKind::q4_k)];
+        table.matmul[static_cast<size_t>(PackedKind::q5_k)] =
+            table.matmul[static_cast<size_t>(PackedKind::q4_k)];
         const Status found = self_test(table);
         REQUIRE(found.code() == StatusCode::internal);
         REQUIRE(found.message().find("q5_k") != std::string::npos);

@@ -10,7 +10,8 @@ namespace {
 
 using namespace takt::test;
 
-// Passes everything on to a backend's executable and keeps the bits of every logits row, by sequence and position.
+// Passes everything on to a backend's executable and keeps the bits of every logits row, by sequence and
+// position.
 using Bits = std::map<std::pair<uint64_t, uint32_t>, std::vector<float>>;
 
 class RecordingExecutable final : public Executable {
@@ -27,13 +28,18 @@ public:
             for (const BatchSequence& s : batch.sequences) {
                 if (row < s.first_row || row >= s.first_row + s.n_rows) continue;
                 const auto logits = output->logits.subspan(i * vocab_size_, vocab_size_);
-                bits_[{s.sequence, s.first_position + row - s.first_row}].assign(logits.begin(), logits.end());
+                bits_[{s.sequence, s.first_position + row - s.first_row}].assign(logits.begin(),
+                                                                                 logits.end());
             }
         }
         return output;
     }
-    Status commit(uint64_t sequence, uint32_t rows_kept) override { return inner_->commit(sequence, rows_kept); }
-    Status copy_page(uint32_t group, uint32_t from, uint32_t to) override { return inner_->copy_page(group, from, to); }
+    Status commit(uint64_t sequence, uint32_t rows_kept) override {
+        return inner_->commit(sequence, rows_kept);
+    }
+    Status copy_page(uint32_t group, uint32_t from, uint32_t to) override {
+        return inner_->copy_page(group, from, to);
+    }
     MemoryPlan memory() const override { return inner_->memory(); }
 
 private:
@@ -49,12 +55,16 @@ public:
     std::string_view name() const override { return "recording"; }
     const DeviceInfo& device_info() const override { return inner_.device_info(); }
     Status supports(const Program& program) const override { return inner_.supports(program); }
-    Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program, const WeightSource& source, WeightStore& store,
+    Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program,
+                                                              const WeightSource& source, WeightStore& store,
                                                               const LoadProgress& progress) override {
         return inner_.load_weights(program, source, store, progress);
     }
-    Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const override { return inner_.plan(program, options); }
-    Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program, std::shared_ptr<const PackedWeights> weights,
+    Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const override {
+        return inner_.plan(program, options);
+    }
+    Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
+                                                std::shared_ptr<const PackedWeights> weights,
                                                 const CompileOptions& options) override {
         const uint32_t vocab_size = program->vocab_size;
         auto inner = inner_.compile(std::move(program), std::move(weights), options);
@@ -68,8 +78,8 @@ private:
 };
 
 struct Outcome {
-    std::vector<std::vector<int32_t>> tokens;   // per request
-    std::vector<std::vector<std::vector<float>>> logits;   // per request, per generated token
+    std::vector<std::vector<int32_t>> tokens;             // per request
+    std::vector<std::vector<std::vector<float>>> logits;  // per request, per generated token
 };
 
 RequestOptions request_for(size_t index, std::vector<int32_t> prompt, std::vector<int32_t>& out_tokens) {
@@ -77,7 +87,7 @@ RequestOptions request_for(size_t index, std::vector<int32_t> prompt, std::vecto
     options.prompt_ids = std::move(prompt);
     options.max_tokens = 12;
     options.ignore_eos = true;
-    options.sampler.temperature = 0.8f;   // wants logits, so that they can be compared
+    options.sampler.temperature = 0.8f;  // wants logits, so that they can be compared
     options.sampler.seed = 1000 + index;
     options.on_event = [&out_tokens](const Event& event) {
         if (event.type == EventType::token) out_tokens.push_back(event.token_id);
@@ -87,8 +97,9 @@ RequestOptions request_for(size_t index, std::vector<int32_t> prompt, std::vecto
 }
 
 // Runs the prompts in one engine, all at once or one after the other.
-Outcome run_prompts(const std::shared_ptr<const Model>& model, const std::vector<std::vector<int32_t>>& prompts, bool at_once,
-                    uint32_t n_threads, uint32_t chunk_tokens) {
+Outcome run_prompts(const std::shared_ptr<const Model>& model,
+                    const std::vector<std::vector<int32_t>>& prompts, bool at_once, uint32_t n_threads,
+                    uint32_t chunk_tokens) {
     Bits bits;
     RuntimeOptions options;
     options.n_threads = n_threads;
@@ -168,8 +179,12 @@ TEST_CASE("ten requests at once have the tokens and the logits' bits that each h
     const auto prompts = ten_prompts(*model);
     const Outcome alone = run_prompts(model, prompts, false, 1, 512);
     CHECK(alone.logits.size() == 10);
-    SECTION("in one batch on two threads") { check_same(alone, run_prompts(model, prompts, true, 2, 512)); }
-    SECTION("in small chunks on three threads") { check_same(alone, run_prompts(model, prompts, true, 3, 33)); }
+    SECTION("in one batch on two threads") {
+        check_same(alone, run_prompts(model, prompts, true, 2, 512));
+    }
+    SECTION("in small chunks on three threads") {
+        check_same(alone, run_prompts(model, prompts, true, 3, 33));
+    }
 }
 
 }  // namespace takt

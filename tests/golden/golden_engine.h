@@ -17,7 +17,8 @@
 
 namespace takt::test {
 
-constexpr const char* kRealModels[] = {"smollm2-135m-instruct-q4_1", "gemma-3-270m-q4_k_m", "qwen2.5-coder-0.5b-instruct-q4_k_m",
+constexpr const char* kRealModels[] = {"smollm2-135m-instruct-q4_1", "gemma-3-270m-q4_k_m",
+                                       "qwen2.5-coder-0.5b-instruct-q4_k_m",
                                        "qwen2.5-coder-1.5b-instruct-q4_k_m"};
 
 // Sanitizers slow arithmetic by an order of magnitude: there the small model speaks for all.
@@ -49,7 +50,8 @@ inline std::shared_ptr<const Model> load_real_model(const std::string& name) {
     return *model;
 }
 
-inline std::shared_ptr<Engine> make_engine(std::shared_ptr<const Model> model, EngineOptions options, uint32_t n_threads = 0) {
+inline std::shared_ptr<Engine> make_engine(std::shared_ptr<const Model> model, EngineOptions options,
+                                           uint32_t n_threads = 0) {
     RuntimeOptions runtime_options;
     runtime_options.n_threads = n_threads;
     auto runtime = Runtime::create(runtime_options);
@@ -61,14 +63,15 @@ inline std::shared_ptr<Engine> make_engine(std::shared_ptr<const Model> model, E
 }
 
 // Logits of positions first_position… of `ids`, a vector a row.
-inline std::vector<std::vector<float>> logits_of(Engine& engine, const std::vector<int32_t>& ids, size_t first_position,
-                                                 uint32_t chunk_tokens = 0) {
+inline std::vector<std::vector<float>> logits_of(Engine& engine, const std::vector<int32_t>& ids,
+                                                 size_t first_position, uint32_t chunk_tokens = 0) {
     std::vector<std::vector<float>> rows;
-    const Status status = engine.evaluate(ids, first_position, chunk_tokens, [&](size_t position, std::span<const float> logits) {
-        CHECK(position == first_position + rows.size());
-        rows.emplace_back(logits.begin(), logits.end());
-        return true;
-    });
+    const Status status = engine.evaluate(ids, first_position, chunk_tokens,
+                                          [&](size_t position, std::span<const float> logits) {
+                                              CHECK(position == first_position + rows.size());
+                                              rows.emplace_back(logits.begin(), logits.end());
+                                              return true;
+                                          });
     INFO(status.message());
     REQUIRE(status.ok());
     return rows;

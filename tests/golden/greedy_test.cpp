@@ -7,7 +7,10 @@ namespace {
 using namespace takt::test;
 
 // A step whose two best logits lie closer than this in the oracle may go either way.
-struct Case { const char* backend; double sure_gap; };
+struct Case {
+    const char* backend;
+    double sure_gap;
+};
 
 void check_model(const std::string& name, const Case& wanted, size_t max_cases) {
     const auto model = load_real_model(name);

@@ -15,7 +15,9 @@ double log_probability(const std::vector<float>& logits, int32_t id) {
     return double{logits[static_cast<size_t>(id)]} - highest - std::log(sum);
 }
 
-struct Difference { double mean = 0, largest = 0; };
+struct Difference {
+    double mean = 0, largest = 0;
+};
 
 // Over every next token of the case: |log p(takt) - log p(oracle)|.
 Difference next_token_difference(Engine& engine, const nlohmann::json& golden) {
@@ -33,7 +35,8 @@ Difference next_token_difference(Engine& engine, const nlohmann::json& golden) {
     return difference;
 }
 
-void check_model(const std::string& name, const std::string& backend, double mean, double largest, size_t max_tokens) {
+void check_model(const std::string& name, const std::string& backend, double mean, double largest,
+                 size_t max_tokens) {
     const auto model = load_real_model(name);
     if (!model) return;
     EngineOptions options;
@@ -60,7 +63,9 @@ TEST_CASE("the reference backend's log-probabilities are the oracle's") {
     check_model(name, "reference", 2e-4, 2e-3, name == kRealModels[0] && !kSanitized ? 1000 : 64);
 }
 
-TEST_CASE("the cpu backend's log-probabilities stray from the oracle's by no more than eight-bit activations must") {
+TEST_CASE(
+    "the cpu backend's log-probabilities stray from the oracle's by no more than eight-bit activations "
+    "must") {
     const std::string name = GENERATE(from_range(std::begin(kRealModels), std::end(kRealModels)));
     check_model(name, "cpu", 0.12, 1.5, kSanitized ? 64 : 1000);
 }

@@ -1,4 +1,5 @@
-// Random tensors of every type as raw bytes with finite, moderate numbers, and their packed form, for tests of the CPU kernels.
+// Random tensors of every type as raw bytes with finite, moderate numbers, and their packed form, for tests
+// of the CPU kernels.
 #pragma once
 
 #include <cstring>
@@ -11,8 +12,9 @@
 
 namespace takt::test {
 
-inline constexpr DType kAllDTypes[] = {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q4_k,
-                                       DType::q5_k, DType::q6_k, DType::f32,  DType::f16,  DType::bf16};
+inline constexpr DType kAllDTypes[] = {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,
+                                       DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k,
+                                       DType::f32,  DType::f16,  DType::bf16};
 
 inline std::vector<std::byte> random_blocks(DType dtype, uint32_t rows, uint32_t cols, std::mt19937& random) {
     const DTypeInfo& info = dtype_info(dtype);
@@ -35,19 +37,28 @@ inline std::vector<std::byte> random_blocks(DType dtype, uint32_t rows, uint32_t
                 std::memcpy(bytes.data() + at, reinterpret_cast<const std::byte*>(&value) + 2, 2);
                 break;
             }
-            case DType::q6_k: put_half(at + 208, 0.01f); break;
+            case DType::q6_k:
+                put_half(at + 208, 0.01f);
+                break;
             case DType::q4_1:
-            case DType::q5_1: put_half(at, 1.0f); put_half(at + 2, 8.0f); break;
+            case DType::q5_1:
+                put_half(at, 1.0f);
+                put_half(at + 2, 8.0f);
+                break;
             case DType::q4_k:
-            case DType::q5_k: put_half(at, 0.03f); put_half(at + 2, 0.1f); break;
-            default: put_half(at, 1.0f);
+            case DType::q5_k:
+                put_half(at, 0.03f);
+                put_half(at + 2, 0.1f);
+                break;
+            default:
+                put_half(at, 1.0f);
         }
     }
     return bytes;
 }
 
-inline Result<cpu::PackedMatrix> pack_blocks(DType dtype, uint32_t rows, uint32_t cols, const std::vector<std::byte>& blocks,
-                                             ThreadPool& pool) {
+inline Result<cpu::PackedMatrix> pack_blocks(DType dtype, uint32_t rows, uint32_t cols,
+                                             const std::vector<std::byte>& blocks, ThreadPool& pool) {
     const uint64_t stride = row_bytes(dtype, cols);
     const auto read = [&](uint64_t first_row, uint32_t n_rows, std::span<std::byte> out) -> Status {
         if (out.size() != n_rows * stride) return Status(StatusCode::internal, "a window isn't whole rows");
@@ -57,11 +68,13 @@ inline Result<cpu::PackedMatrix> pack_blocks(DType dtype, uint32_t rows, uint32_
     return cpu::PackedMatrix::pack(dtype, rows, cols, read, pool);
 }
 
-inline std::vector<float> dequantize(DType dtype, uint32_t rows, uint32_t cols, const std::vector<std::byte>& blocks) {
+inline std::vector<float> dequantize(DType dtype, uint32_t rows, uint32_t cols,
+                                     const std::vector<std::byte>& blocks) {
     std::vector<float> out(size_t{rows} * cols);
     const uint64_t stride = row_bytes(dtype, cols);
     for (uint32_t row = 0; row < rows; ++row) {
-        dequantize_row(dtype, std::span(blocks).subspan(row * stride, stride), std::span(out).subspan(size_t{row} * cols, cols));
+        dequantize_row(dtype, std::span(blocks).subspan(row * stride, stride),
+                       std::span(out).subspan(size_t{row} * cols, cols));
     }
     return out;
 }

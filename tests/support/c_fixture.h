@@ -31,7 +31,8 @@ struct Stack {
     takt_model* model = nullptr;
     takt_engine* engine = nullptr;
 
-    explicit Stack(takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT, const takt_runtime_options* how = nullptr) {
+    explicit Stack(takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT,
+                   const takt_runtime_options* how = nullptr) {
         takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
         const std::string path = tiny_model();
         load.path = path.c_str();
@@ -69,6 +70,8 @@ inline takt_event empty_event() {
     return event;
 }
 
-inline bool last_error_names(std::string_view word) { return std::string_view(takt_last_error()).find(word) != std::string_view::npos; }
+inline bool last_error_names(std::string_view word) {
+    return std::string_view(takt_last_error()).find(word) != std::string_view::npos;
+}
 
 }  // namespace takt_test

@@ -1,4 +1,5 @@
-// Fills the table of kernels level by level, and holds each kernel against scalar on a small case before anything trusts it.
+// Fills the table of kernels level by level, and holds each kernel against scalar on a small case before
+// anything trusts it.
 #include "cpu/kernels/kernel_choice.h"
 
 #include <fmt/format.h>
@@ -15,10 +16,12 @@
 namespace takt::cpu {
 namespace {
 
-constexpr std::array<DType, kPackedKinds> kDTypes = {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q4_k,
-                                                     DType::q5_k, DType::q6_k, DType::f32,  DType::f16,  DType::bf16};
+constexpr std::array<DType, kPackedKinds> kDTypes = {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1,
+                                                     DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k,
+                                                     DType::f32,  DType::f16,  DType::bf16};
 
-// The case: 35 output rows (two panels and a part), 256 columns, 8 rows of x (a full tile and a part, of every ISA).
+// The case: 35 output rows (two panels and a part), 256 columns, 8 rows of x (a full tile and a part, of
+// every ISA).
 constexpr uint32_t kRows = 35, kCols = 256, kInputs = 8, kPanels = 3;
 
 // A fixed sequence of bits, the same everywhere.
@@ -34,7 +37,9 @@ private:
     uint64_t state_ = 42;
 };
 
-void put16(std::vector<std::byte>& bytes, size_t at, uint16_t value) { std::memcpy(bytes.data() + at, &value, 2); }
+void put16(std::vector<std::byte>& bytes, size_t at, uint16_t value) {
+    std::memcpy(bytes.data() + at, &value, 2);
+}
 
 // Source bytes with finite numbers: random bits, and small f16 or bf16 exponents where the type has floats.
 std::vector<std::byte> make_source(DType dtype, Numbers& numbers) {
@@ -52,7 +57,8 @@ std::vector<std::byte> make_source(DType dtype, Numbers& numbers) {
             put16(bytes, at + 208, small_half());
         } else {
             put16(bytes, at, small_half());
-            if (dtype != DType::f16 && dtype != DType::q4_0 && dtype != DType::q5_0 && dtype != DType::q8_0) put16(bytes, at + 2, small_half());
+            if (dtype != DType::f16 && dtype != DType::q4_0 && dtype != DType::q5_0 && dtype != DType::q8_0)
+                put16(bytes, at + 2, small_half());
         }
     }
     return bytes;
@@ -80,7 +86,8 @@ void fill_case(Case& test, DType dtype, const KernelTable& quantizer) {
     const QuantizedLayout quantized = quantized_layout(kCols);
     test.quantized.assign(kInputs * quantized.row_bytes, std::byte{0});
     for (uint32_t row = 0; row < kInputs; ++row) {
-        quantizer.quantize_row(test.x.data() + row * kCols, quantized, test.quantized.data() + row * quantized.row_bytes);
+        quantizer.quantize_row(test.x.data() + row * kCols, quantized,
+                               test.quantized.data() + row * quantized.row_bytes);
     }
     test.call.panels = test.panels.data();
     test.call.layout = layout;
@@ -118,7 +125,9 @@ bool same_quantizer(const KernelTable& table, const KernelTable& scalar) {
     return expected.quantized == got.quantized;
 }
 
-std::string_view kind_name(size_t kind) { return dtype_info(kDTypes[kind]).name; }
+std::string_view kind_name(size_t kind) {
+    return dtype_info(kDTypes[kind]).name;
+}
 
 }  // namespace
 
@@ -137,10 +146,12 @@ KernelTable make_kernel_table(IsaLevel level) {
 
 Status self_test(const KernelTable& table) {
     const KernelTable scalar = make_kernel_table(IsaLevel::scalar);
-    if (!same_quantizer(table, scalar)) return Status(StatusCode::internal, "Kernel quantize_row differs from scalar.");
+    if (!same_quantizer(table, scalar))
+        return Status(StatusCode::internal, "Kernel quantize_row differs from scalar.");
     for (size_t kind = 0; kind < kPackedKinds; ++kind) {
         if (!same_matmul(table, scalar, kind)) {
-            return Status(StatusCode::internal, fmt::format("Kernel matmul {} differs from scalar.", kind_name(kind)));
+            return Status(StatusCode::internal,
+                          fmt::format("Kernel matmul {} differs from scalar.", kind_name(kind)));
         }
     }
     return {};
@@ -154,12 +165,15 @@ KernelTable make_checked_kernel_table(IsaLevel level, std::vector<std::string>& 
         const std::string_view name = isa_name(static_cast<IsaLevel>(lower));
         if (table.quantize_row != sibling.quantize_row && !same_quantizer(table, scalar)) {
             table.quantize_row = sibling.quantize_row;
-            replaced.push_back(fmt::format("Kernel quantize_row failed its self-test; the one of {} takes its place.", name));
+            replaced.push_back(fmt::format(
+                "Kernel quantize_row failed its self-test; the one of {} takes its place.", name));
         }
         for (size_t kind = 0; kind < kPackedKinds; ++kind) {
             if (table.matmul[kind] == sibling.matmul[kind] || same_matmul(table, scalar, kind)) continue;
             table.matmul[kind] = sibling.matmul[kind];
-            replaced.push_back(fmt::format("Kernel matmul {} failed its self-test; the one of {} takes its place.", kind_name(kind), name));
+            replaced.push_back(
+                fmt::format("Kernel matmul {} failed its self-test; the one of {} takes its place.",
+                            kind_name(kind), name));
         }
     }
     return table;

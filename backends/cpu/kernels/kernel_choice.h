@@ -13,12 +13,12 @@ namespace takt::cpu {
 // The best kernels up to `level`, which this machine must be able to run.
 KernelTable make_kernel_table(IsaLevel level);
 
-// Runs every product kernel and the quantizer on a fixed small case and compares with scalar, in a few milliseconds. The error names the
-// first kernel that is wrong.
+// Runs every product kernel and the quantizer on a fixed small case and compares with scalar, in a few
+// milliseconds. The error names the first kernel that is wrong.
 Status self_test(const KernelTable& table);
 
-// make_kernel_table with every entry that fails its self-test replaced by the next slower level's that passes. `replaced` receives a
-// sentence for each.
+// make_kernel_table with every entry that fails its self-test replaced by the next slower level's that
+// passes. `replaced` receives a sentence for each.
 KernelTable make_checked_kernel_table(IsaLevel level, std::vector<std::string>& replaced);
 
 }  // namespace takt::cpu

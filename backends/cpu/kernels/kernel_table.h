@@ -1,8 +1,9 @@
-// The kernels of one ISA level as a struct of function pointers. A backend makes one table at start and calls through it alone.
+// The kernels of one ISA level as a struct of function pointers. A backend makes one table at start and calls
+// through it alone.
 //
-// Each level has table_<isa>.cpp with a fill_<isa>(KernelTable&) that sets the entries it has written kernels for. A table is filled from
-// scalar upwards, so an entry a level lacks is its slower sibling's. Nothing here may be an inline function: this header is
-// included by files compiled for one ISA (style guide, section 6).
+// Each level has table_<isa>.cpp with a fill_<isa>(KernelTable&) that sets the entries it has written kernels
+// for. A table is filled from scalar upwards, so an entry a level lacks is its slower sibling's. Nothing here
+// may be an inline function: this header is included by files compiled for one ISA (style guide, section 6).
 #pragma once
 
 #include <cstddef>
@@ -14,14 +15,15 @@
 namespace takt::cpu {
 
 struct KernelTable {
-    // ---- Packed weights and products (quantize_*, matmul_*) --------------------------------------------------------
-    // x [layout.cols] to one quantized row.
+    // ---- Packed weights and products (quantize_*, matmul_*)
+    // -------------------------------------------------------- x [layout.cols] to one quantized row.
     void (*quantize_row)(const float* x, const QuantizedLayout& layout, std::byte* out);
     // By PackedKind; any number of rows. Block kinds give the same bits on every ISA.
     void (*matmul[kPackedKinds])(const MatmulCall& call);
 
-    // ---- Elementwise and attention (rms_norm, rope, activation, attention, …) --------------------------------------
-    RowKernels rows;   // the same bits on every ISA
+    // ---- Elementwise and attention (rms_norm, rope, activation, attention, …)
+    // --------------------------------------
+    RowKernels rows;  // the same bits on every ISA
 };
 
 void fill_scalar(KernelTable& table);

@@ -1,4 +1,5 @@
-// Products of packed block weights with AVX2: vpmaddubsw and 16-bit sums, which a group of steps can't overflow.
+// Products of packed block weights with AVX2: vpmaddubsw and 16-bit sums, which a group of steps can't
+// overflow.
 #include <immintrin.h>
 
 #include "cpu/kernels/product_kernels.h"
@@ -10,13 +11,13 @@ namespace takt::cpu::avx2 {
 
 namespace {
 
-// Zen 5 (EPYC, one thread, November 2026), 512 rows: q4_1 271, q6_k 158, q8_0 180 GOP/s; 4 rows a tile give 263, 154, 174;
-// 2 rows of two vectors 257, 130, 161.
+// Zen 5 (EPYC, one thread, November 2026), 512 rows: q4_1 271, q6_k 158, q8_0 180 GOP/s; 4 rows a tile give
+// 263, 154, 174; 2 rows of two vectors 257, 130, 161.
 constexpr size_t kChunkBytes = size_t{128} << 10;
 
-// vpmaddubsw adds two products into 16 bits with saturation. |x| <= 127, so two products of b-bit weights are at most
-// 254 * (2^b - 1): 3810, 7874 and 16002 for 4, 5 and 6 bits. Eight, four and two of those stay below 32768. 8-bit weights are
-// taken signed: |w| * (x with w's sign), at most 128 * 127 * 2.
+// vpmaddubsw adds two products into 16 bits with saturation. |x| <= 127, so two products of b-bit weights are
+// at most 254 * (2^b - 1): 3810, 7874 and 16002 for 4, 5 and 6 bits. Eight, four and two of those stay below
+// 32768. 8-bit weights are taken signed: |w| * (x with w's sign), at most 128 * 127 * 2.
 struct Dot {
     static constexpr bool kSignedWeights = true;
     static constexpr int kTileRows = 6, kTileVectors = 1;
@@ -29,9 +30,12 @@ struct Dot {
         } else {
             product = _mm256_maddubs_epi16(weights, x);
         }
-        if constexpr (kNth % kFlush == 0) pairs = product;
-        else pairs = _mm256_add_epi16(pairs, product);
-        if constexpr (kNth % kFlush == kFlush - 1) sum = add_i(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
+        if constexpr (kNth % kFlush == 0)
+            pairs = product;
+        else
+            pairs = _mm256_add_epi16(pairs, product);
+        if constexpr (kNth % kFlush == kFlush - 1)
+            sum = add_i(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
     }
 };
 

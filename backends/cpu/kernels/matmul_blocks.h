@@ -1,32 +1,36 @@
-// Products of packed block weights, written once for every x86 ISA. Included inside an ISA's namespace after its vec_<isa>.h, store_output.h
-// and a Dot type:
+// Products of packed block weights, written once for every x86 ISA. Included inside an ISA's namespace after
+// its vec_<isa>.h, store_output.h and a Dot type:
 //
 //   struct Dot {                      // how four products a lane are added to int32 sums
-//       static constexpr bool kSignedWeights;        // q8_0 weights are handed over as signed bytes, else as unsigned with an offset
-//       static constexpr int kTileRows, kTileVectors // registers: rows of x, and vectors of output rows, that one tile holds
-//       // Adds to sum, maybe by way of pairs (16-bit sums of its own); kNth counts the steps of a group from 0.
-//       template <int kBits, int kNth> static void step(VecI& sum, VecI& pairs, VecI weights, VecI x);
+//       static constexpr bool kSignedWeights;        // q8_0 weights are handed over as signed bytes, else as
+//       unsigned with an offset static constexpr int kTileRows, kTileVectors // registers: rows of x, and
+//       vectors of output rows, that one tile holds
+//       // Adds to sum, maybe by way of pairs (16-bit sums of its own); kNth counts the steps of a group from
+//       0. template <int kBits, int kNth> static void step(VecI& sum, VecI& pairs, VecI weights, VecI x);
 //   };
 //
-// Every output is one chain: sum = fma(scale * float(dot), x_scale, sum), then (kinds with mins) sum = fma(min, x_scaled_sum, sum),
-// block after block. Tiles differ in how many chains run side by side, never in a chain, so a row's bits don't depend on its batch.
+// Every output is one chain: sum = fma(scale * float(dot), x_scale, sum), then (kinds with mins) sum =
+// fma(min, x_scaled_sum, sum), block after block. Tiles differ in how many chains run side by side, never in
+// a chain, so a row's bits don't depend on its batch.
 
 namespace {
 
-// What a kind's weights look like. kBits: width of the unsigned integers; kOffset: what to subtract, as a power of two.
+// What a kind's weights look like. kBits: width of the unsigned integers; kOffset: what to subtract, as a
+// power of two.
 template <PackedKind kKind>
 struct Traits {
     static constexpr bool kEightBits = kKind == PackedKind::q8_0;
-    static constexpr bool kFifthBit = kKind == PackedKind::q5_0 || kKind == PackedKind::q5_1 || kKind == PackedKind::q5_k;
+    static constexpr bool kFifthBit =
+        kKind == PackedKind::q5_0 || kKind == PackedKind::q5_1 || kKind == PackedKind::q5_k;
     static constexpr bool kSixBits = kKind == PackedKind::q6_k;
     static constexpr int kBits = kEightBits ? 8 : kSixBits ? 6 : kFifthBit ? 5 : 4;
     static constexpr bool kSuperMins = kKind == PackedKind::q4_k || kKind == PackedKind::q5_k;
     static constexpr bool kMins = kKind == PackedKind::q4_1 || kKind == PackedKind::q5_1 || kSuperMins;
     static constexpr bool kOffset = !kMins;
-    static constexpr int kGroups = kSixBits ? 2 : 1;     // scales a block
+    static constexpr int kGroups = kSixBits ? 2 : 1;  // scales a block
     static constexpr size_t kQuantBytes = kEightBits ? 512 : 256;
     static constexpr size_t kHighBytes = kSixBits ? 128 : 64;
-    static constexpr size_t kScaleBytes = kSuperMins ? 16 : 32;   // of a block's 16 rows; mins alike
+    static constexpr size_t kScaleBytes = kSuperMins ? 16 : 32;  // of a block's 16 rows; mins alike
     static constexpr size_t kSuperBytes = kSixBits ? 32 : 64;
 };
 
@@ -42,12 +46,15 @@ struct VectorOfRows {
 template <PackedKind kKind>
 inline VectorOfRows vector_of_rows(const MatmulCall& call, size_t vector) {
     constexpr size_t kVectorsAPanel = kPanelRows / kLanes;
-    constexpr bool kHalves = Traits<kKind>::kScaleBytes == 32 && !Traits<kKind>::kSixBits;   // scales are f16, else bytes
+    constexpr bool kHalves =
+        Traits<kKind>::kScaleBytes == 32 && !Traits<kKind>::kSixBits;  // scales are f16, else bytes
     const size_t lane = vector % kVectorsAPanel * kLanes;
-    const auto* panel = reinterpret_cast<const uint8_t*>(call.panels) + vector / kVectorsAPanel * call.layout.panel_bytes;
+    const auto* panel =
+        reinterpret_cast<const uint8_t*>(call.panels) + vector / kVectorsAPanel * call.layout.panel_bytes;
     const size_t scale_lane = lane * (kHalves ? 2 : 1);
-    return {panel + 4 * lane, panel + call.layout.high_offset + 4 * lane, panel + call.layout.scales_offset + scale_lane,
-            panel + call.layout.mins_offset + scale_lane, panel + call.layout.supers_offset + 2 * lane};
+    return {panel + 4 * lane, panel + call.layout.high_offset + 4 * lane,
+            panel + call.layout.scales_offset + scale_lane, panel + call.layout.mins_offset + scale_lane,
+            panel + call.layout.supers_offset + 2 * lane};
 }
 
 // Four unsigned integers a lane: values 4 i to 4 i + 3 of each row.
@@ -61,14 +68,16 @@ inline VecI load_weights(const VectorOfRows& rows, size_t block) {
         const VecI pairs = load_i(rows.quants + T::kQuantBytes * block + 64 * (i % 4));
         const VecI nibbles = i < 4 ? pairs : shift_right<4>(pairs);
         const VecI low_four = splat_bytes(0x0f);
-        if constexpr (T::kFifthBit) {   // bit i of each byte goes to bit 4
+        if constexpr (T::kFifthBit) {  // bit i of each byte goes to bit 4
             const VecI bits = load_i(rows.high + T::kHighBytes * block);
-            const VecI moved = i < 4 ? shift_left<(i < 4 ? 4 - i : 0)>(bits) : shift_right<(i > 4 ? i - 4 : 0)>(bits);
+            const VecI moved =
+                i < 4 ? shift_left<(i < 4 ? 4 - i : 0)>(bits) : shift_right<(i > 4 ? i - 4 : 0)>(bits);
             return blend_bits(low_four, nibbles, and_i(moved, splat_bytes(0x10)));
-        } else if constexpr (T::kSixBits) {   // bits 2 (i % 4) and the next go to bits 4 and 5
+        } else if constexpr (T::kSixBits) {  // bits 2 (i % 4) and the next go to bits 4 and 5
             constexpr int kShift = 4 - 2 * (i % 4);
             const VecI bits = load_i(rows.high + T::kHighBytes * block + 64 * (i / 4));
-            const VecI moved = kShift >= 0 ? shift_left<(kShift > 0 ? kShift : 0)>(bits) : shift_right<(kShift < 0 ? -kShift : 0)>(bits);
+            const VecI moved = kShift >= 0 ? shift_left<(kShift > 0 ? kShift : 0)>(bits)
+                                           : shift_right<(kShift < 0 ? -kShift : 0)>(bits);
             return blend_bits(low_four, nibbles, and_i(moved, splat_bytes(0x30)));
         } else {
             return and_i(nibbles, low_four);
@@ -81,9 +90,12 @@ inline VecF load_scales(const VectorOfRows& rows, size_t block, int group) {
     using T = Traits<kKind>;
     const uint8_t* scales = rows.scales + T::kScaleBytes * block;
     const uint8_t* super = rows.supers + T::kSuperBytes * (block / kSuperBlocks);
-    if constexpr (T::kSuperMins) return mul(load_f16(super), load_u8(scales));
-    else if constexpr (T::kSixBits) return mul(load_f16(super), load_i8(scales + 16 * group));
-    else return load_f16(scales);
+    if constexpr (T::kSuperMins)
+        return mul(load_f16(super), load_u8(scales));
+    else if constexpr (T::kSixBits)
+        return mul(load_f16(super), load_i8(scales + 16 * group));
+    else
+        return load_f16(scales);
 }
 
 // What a block's sum of x is multiplied by. q4_k and q5_k subtract it.
@@ -100,8 +112,10 @@ inline VecF load_mins(const VectorOfRows& rows, size_t block) {
 
 // Values 4 i to 4 i + 3 of the block; kNth counts the steps of the group.
 template <PackedKind kKind, int i, int kNth, int kRows, int kVectors>
-inline __attribute__((always_inline)) void step(const VectorOfRows (&w)[kVectors], const std::byte* const (&x)[kRows], size_t block,
-                                                VecI (&dots)[kRows][kVectors], VecI (&pairs)[kRows][kVectors]) {
+inline __attribute__((always_inline)) void step(const VectorOfRows (&w)[kVectors],
+                                                const std::byte* const (&x)[kRows], size_t block,
+                                                VecI (&dots)[kRows][kVectors],
+                                                VecI (&pairs)[kRows][kVectors]) {
     VecI weights[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) weights[v] = load_weights<kKind, i>(w[v], block);
@@ -117,7 +131,8 @@ inline __attribute__((always_inline)) void step(const VectorOfRows (&w)[kVectors
 
 // The integer sums of one group of a block, offset undone, and what they add to the chains.
 template <PackedKind kKind, int kGroup, int kRows, int kVectors>
-inline __attribute__((always_inline)) void add_group(const MatmulCall& call, const VectorOfRows (&w)[kVectors],
+inline __attribute__((always_inline)) void add_group(const MatmulCall& call,
+                                                     const VectorOfRows (&w)[kVectors],
                                                      const std::byte* const (&x)[kRows], size_t block,
                                                      VecF (&sums)[kRows][kVectors]) {
     using T = Traits<kKind>;
@@ -129,7 +144,8 @@ inline __attribute__((always_inline)) void add_group(const MatmulCall& call, con
 #pragma GCC unroll 16
     for (int t = 0; t < kRows; ++t) {
         VecI start = zero_i();
-        if constexpr (kUndo) start = shift_left<kShift>(splat_i(*reinterpret_cast<const int*>(x[t] + offset_at)));
+        if constexpr (kUndo)
+            start = shift_left<kShift>(splat_i(*reinterpret_cast<const int*>(x[t] + offset_at)));
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
             dots[t][v] = start;
@@ -141,7 +157,7 @@ inline __attribute__((always_inline)) void add_group(const MatmulCall& call, con
         step<kKind, 4 * kGroup + 1, 1>(w, x, block, dots, pairs);
         step<kKind, 4 * kGroup + 2, 2>(w, x, block, dots, pairs);
         step<kKind, 4 * kGroup + 3, 3>(w, x, block, dots, pairs);
-    } else {   // both nibbles of a vector one after the other
+    } else {  // both nibbles of a vector one after the other
         step<kKind, 0, 0>(w, x, block, dots, pairs);
         step<kKind, 4, 1>(w, x, block, dots, pairs);
         step<kKind, 1, 2>(w, x, block, dots, pairs);
@@ -156,32 +172,38 @@ inline __attribute__((always_inline)) void add_group(const MatmulCall& call, con
     for (int v = 0; v < kVectors; ++v) scales[v] = load_scales<kKind>(w[v], block, kGroup);
 #pragma GCC unroll 16
     for (int t = 0; t < kRows; ++t) {
-        const VecF x_scale = splat(*reinterpret_cast<const float*>(x[t] + call.x_layout.scales_offset + 4 * block));
+        const VecF x_scale =
+            splat(*reinterpret_cast<const float*>(x[t] + call.x_layout.scales_offset + 4 * block));
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) sums[t][v] = fma(mul(scales[v], to_float(dots[t][v])), x_scale, sums[t][v]);
+        for (int v = 0; v < kVectors; ++v)
+            sums[t][v] = fma(mul(scales[v], to_float(dots[t][v])), x_scale, sums[t][v]);
     }
 }
 
 template <PackedKind kKind, int kRows, int kVectors>
 inline __attribute__((always_inline)) void add_mins(const MatmulCall& call, const VectorOfRows (&w)[kVectors],
-                                                    const std::byte* const (&x)[kRows], size_t block, VecF (&sums)[kRows][kVectors]) {
+                                                    const std::byte* const (&x)[kRows], size_t block,
+                                                    VecF (&sums)[kRows][kVectors]) {
     VecF mins[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) mins[v] = load_mins<kKind>(w[v], block);
 #pragma GCC unroll 16
     for (int t = 0; t < kRows; ++t) {
-        const VecF x_sum = splat(*reinterpret_cast<const float*>(x[t] + call.x_layout.scaled_sums_offset + 4 * block));
+        const VecF x_sum =
+            splat(*reinterpret_cast<const float*>(x[t] + call.x_layout.scaled_sums_offset + 4 * block));
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
-            sums[t][v] = Traits<kKind>::kSuperMins ? fma_minus(mins[v], x_sum, sums[t][v]) : fma(mins[v], x_sum, sums[t][v]);
+            sums[t][v] = Traits<kKind>::kSuperMins ? fma_minus(mins[v], x_sum, sums[t][v])
+                                                   : fma(mins[v], x_sum, sums[t][v]);
         }
     }
 }
 
-// Asks for the next tile's weights while this one is computed, each line once, at the pace of the blocks. The processor's own prefetchers
-// lose the several short sections of a panel: without this one row reached 67 % (q4_1) and 43 % (q4_k) of the read bandwidth.
+// Asks for the next tile's weights while this one is computed, each line once, at the pace of the blocks. The
+// processor's own prefetchers lose the several short sections of a panel: without this one row reached 67 %
+// (q4_1) and 43 % (q4_k) of the read bandwidth.
 struct Ahead {
-    const char* next = nullptr;   // nullptr: nothing to ask for
+    const char* next = nullptr;  // nullptr: nothing to ask for
     size_t lines_a_block = 0;
 };
 
@@ -191,7 +213,8 @@ inline __attribute__((always_inline)) void ask(Ahead& ahead) {
     ahead.next += 64 * ahead.lines_a_block;
 }
 
-// kRows rows of x with kVectors vectors of output rows, all k. A vector past the end repeats the last one and isn't written.
+// kRows rows of x with kVectors vectors of output rows, all k. A vector past the end repeats the last one and
+// isn't written.
 template <PackedKind kKind, int kRows, int kVectors>
 void tile(const MatmulCall& call, size_t first_row, size_t first_vector, size_t end_vector, Ahead ahead) {
     VectorOfRows w[kVectors];
@@ -222,25 +245,30 @@ void tile(const MatmulCall& call, size_t first_row, size_t first_vector, size_t 
 }
 
 template <PackedKind kKind, int kVectors, int kRows>
-void tile_of(size_t n_rows, const MatmulCall& call, size_t first_row, size_t first_vector, size_t end_vector, Ahead ahead) {
+void tile_of(size_t n_rows, const MatmulCall& call, size_t first_row, size_t first_vector, size_t end_vector,
+             Ahead ahead) {
     if constexpr (kRows > 0) {
-        if (n_rows == kRows) return tile<kKind, kRows, kVectors>(call, first_row, first_vector, end_vector, ahead);
+        if (n_rows == kRows)
+            return tile<kKind, kRows, kVectors>(call, first_row, first_vector, end_vector, ahead);
         tile_of<kKind, kVectors, kRows - 1>(n_rows, call, first_row, first_vector, end_vector, ahead);
     }
 }
 
-// The rows [first, end) of x in as few tiles as hold them, of nearly equal size: 8 rows cost two tiles of 4, not 6 and 2.
+// The rows [first, end) of x in as few tiles as hold them, of nearly equal size: 8 rows cost two tiles of 4,
+// not 6 and 2.
 template <PackedKind kKind, int kVectors, int kMost>
-void rows_by_tiles(const MatmulCall& call, size_t first, size_t end, size_t first_vector, size_t end_vector, Ahead ahead) {
+void rows_by_tiles(const MatmulCall& call, size_t first, size_t end, size_t first_vector, size_t end_vector,
+                   Ahead ahead) {
     for (size_t n_tiles = (end - first + kMost - 1) / kMost; n_tiles > 0; --n_tiles) {
         const size_t n = (end - first + n_tiles - 1) / n_tiles;
         tile_of<kKind, kVectors, kMost>(n, call, first, first_vector, end_vector, ahead);
-        ahead.next = nullptr;   // asked for once
+        ahead.next = nullptr;  // asked for once
         first += n;
     }
 }
 
-// Every panel of the call with the rows [first, end) of x, by tiles of up to kMost rows and kVectors vectors of output rows.
+// Every panel of the call with the rows [first, end) of x, by tiles of up to kMost rows and kVectors vectors
+// of output rows.
 template <PackedKind kKind, int kVectors, int kMost>
 void all_panels(const MatmulCall& call, size_t first, size_t end) {
     constexpr size_t kVectorsAPanel = kPanelRows / kLanes;
@@ -250,7 +278,8 @@ void all_panels(const MatmulCall& call, size_t first, size_t end) {
     for (size_t vector = call.first_panel * kVectorsAPanel; vector < end_vector; vector += kVectors) {
         Ahead ahead{nullptr, lines_a_block};
         if (vector + kVectors < end_vector) {
-            ahead.next = reinterpret_cast<const char*>(call.panels) + (vector + kVectors) * call.layout.panel_bytes / kVectorsAPanel;
+            ahead.next = reinterpret_cast<const char*>(call.panels) +
+                         (vector + kVectors) * call.layout.panel_bytes / kVectorsAPanel;
         }
         rows_by_tiles<kKind, kVectors, kMost>(call, first, end, vector, end_vector, ahead);
     }
@@ -259,14 +288,17 @@ void all_panels(const MatmulCall& call, size_t first, size_t end) {
 template <PackedKind kKind>
 void matmul_blocks(const MatmulCall& call) {
     constexpr size_t kMost = Dot::kTileRows;
-    // One row: the panels as one stream. q4_1 of 146 MB, Zen 5, one thread, 30 November 2026, machine shared with others: 79 to 87 % of the
-    // read bandwidth against 72 to 77 % with two panels side by side; under heavier load 70 %.
+    // One row: the panels as one stream. q4_1 of 146 MB, Zen 5, one thread, 30 November 2026, machine shared
+    // with others: 79 to 87 % of the read bandwidth against 72 to 77 % with two panels side by side; under
+    // heavier load 70 %.
     if (call.n_rows == 1) return all_panels<kKind, 1, 1>(call, call.first_row, size_t{call.first_row} + 1);
     const size_t end_row = size_t{call.first_row} + call.n_rows;
-    const size_t chunk_rows = kChunkBytes / call.x_row_bytes / kMost * kMost;   // rows of x that stay in L2 with the panels
+    const size_t chunk_rows =
+        kChunkBytes / call.x_row_bytes / kMost * kMost;  // rows of x that stay in L2 with the panels
     const size_t step_rows = chunk_rows < kMost ? kMost : chunk_rows;
     for (size_t first = call.first_row; first < end_row; first += step_rows) {
-        all_panels<kKind, Dot::kTileVectors, kMost>(call, first, first + step_rows < end_row ? first + step_rows : end_row);
+        all_panels<kKind, Dot::kTileVectors, kMost>(
+            call, first, first + step_rows < end_row ? first + step_rows : end_row);
     }
 }
 

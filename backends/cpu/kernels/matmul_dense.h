@@ -1,15 +1,18 @@
-// Products of dense packed weights (f32, f16, bf16), written once for every x86 ISA. Included inside an ISA's namespace after its
-// vec_<isa>.h. One fused chain per output over k in order, whatever the tile: a row's bits don't depend on its batch.
-// kDenseRows and kDenseVectors: rows of x and vectors of output rows that a tile's registers hold; a lone row takes kLoneVectors, so
-// that enough chains are in flight.
+// Products of dense packed weights (f32, f16, bf16), written once for every x86 ISA. Included inside an ISA's
+// namespace after its vec_<isa>.h. One fused chain per output over k in order, whatever the tile: a row's
+// bits don't depend on its batch. kDenseRows and kDenseVectors: rows of x and vectors of output rows that a
+// tile's registers hold; a lone row takes kLoneVectors, so that enough chains are in flight.
 
 namespace {
 
 template <PackedKind kKind>
 inline VecF load_dense(const std::byte* p) {
-    if constexpr (kKind == PackedKind::f32) return load(reinterpret_cast<const float*>(p));
-    else if constexpr (kKind == PackedKind::f16) return load_f16(p);
-    else return load_bf16(p);
+    if constexpr (kKind == PackedKind::f32)
+        return load(reinterpret_cast<const float*>(p));
+    else if constexpr (kKind == PackedKind::f16)
+        return load_f16(p);
+    else
+        return load_bf16(p);
 }
 
 template <PackedKind kKind, int kRows, int kVectors>
@@ -19,11 +22,13 @@ void dense_tile(const MatmulCall& call, size_t first_row, size_t first_vector, s
     const std::byte* w[kVectors];
     const float* x[kRows];
     VecF sums[kRows][kVectors];
-    for (int v = 0; v < kVectors; ++v) {   // a vector past the end repeats the last one and isn't written
+    for (int v = 0; v < kVectors; ++v) {  // a vector past the end repeats the last one and isn't written
         const size_t vector = first_vector + v < end_vector ? first_vector + v : end_vector - 1;
-        w[v] = call.panels + vector / kVectorsAPanel * call.layout.panel_bytes + vector % kVectorsAPanel * kLanes * kBytes;
+        w[v] = call.panels + vector / kVectorsAPanel * call.layout.panel_bytes +
+               vector % kVectorsAPanel * kLanes * kBytes;
     }
-    for (int t = 0; t < kRows; ++t) x[t] = reinterpret_cast<const float*>(call.x + (first_row + t) * call.x_row_bytes);
+    for (int t = 0; t < kRows; ++t)
+        x[t] = reinterpret_cast<const float*>(call.x + (first_row + t) * call.x_row_bytes);
 #pragma GCC unroll 16
     for (int t = 0; t < kRows; ++t) {
 #pragma GCC unroll 8
@@ -49,9 +54,11 @@ void dense_tile(const MatmulCall& call, size_t first_row, size_t first_vector, s
 }
 
 template <PackedKind kKind, int kRows>
-void dense_rows_by_tiles(const MatmulCall& call, size_t first, size_t end, size_t first_vector, size_t end_vector) {
+void dense_rows_by_tiles(const MatmulCall& call, size_t first, size_t end, size_t first_vector,
+                         size_t end_vector) {
     if constexpr (kRows > 0) {
-        for (; first + kRows <= end; first += kRows) dense_tile<kKind, kRows, kDenseVectors>(call, first, first_vector, end_vector);
+        for (; first + kRows <= end; first += kRows)
+            dense_tile<kKind, kRows, kDenseVectors>(call, first, first_vector, end_vector);
         dense_rows_by_tiles<kKind, kRows - 1>(call, first, end, first_vector, end_vector);
     }
 }
@@ -68,7 +75,8 @@ void matmul_dense(const MatmulCall& call) {
         return;
     }
     for (size_t v = first_vector; v < end_vector; v += kDenseVectors) {
-        dense_rows_by_tiles<kKind, kDenseRows>(call, call.first_row, size_t{call.first_row} + call.n_rows, v, end_vector);
+        dense_rows_by_tiles<kKind, kDenseRows>(call, call.first_row, size_t{call.first_row} + call.n_rows, v,
+                                               end_vector);
     }
 }
 

@@ -1,4 +1,5 @@
-// Products of packed weights in plain C++: the slow sibling of every ISA's kernels, and what their self-tests compare with.
+// Products of packed weights in plain C++: the slow sibling of every ISA's kernels, and what their self-tests
+// compare with.
 #include <cmath>
 #include <cstring>
 
@@ -12,10 +13,18 @@ namespace {
 constexpr bool has_fifth_bit(PackedKind kind) {
     return kind == PackedKind::q5_0 || kind == PackedKind::q5_1 || kind == PackedKind::q5_k;
 }
-constexpr bool has_super_mins(PackedKind kind) { return kind == PackedKind::q4_k || kind == PackedKind::q5_k; }
-constexpr bool has_mins(PackedKind kind) { return kind == PackedKind::q4_1 || kind == PackedKind::q5_1 || has_super_mins(kind); }
+constexpr bool has_super_mins(PackedKind kind) {
+    return kind == PackedKind::q4_k || kind == PackedKind::q5_k;
+}
+constexpr bool has_mins(PackedKind kind) {
+    return kind == PackedKind::q4_1 || kind == PackedKind::q5_1 || has_super_mins(kind);
+}
 constexpr int offset_of(PackedKind kind) {
-    return kind == PackedKind::q4_0 ? 8 : kind == PackedKind::q5_0 ? 16 : kind == PackedKind::q6_k ? 32 : kind == PackedKind::q8_0 ? 128 : 0;
+    return kind == PackedKind::q4_0   ? 8
+           : kind == PackedKind::q5_0 ? 16
+           : kind == PackedKind::q6_k ? 32
+           : kind == PackedKind::q8_0 ? 128
+                                      : 0;
 }
 
 float half_at(const uint8_t* p) {
@@ -26,7 +35,8 @@ float half_at(const uint8_t* p) {
 
 // The 32 unsigned integers of one lane of a block.
 template <PackedKind kKind>
-void load_quants(const uint8_t* panel, const PanelLayout& layout, size_t block, uint32_t lane, uint8_t (&out)[kBlockValues]) {
+void load_quants(const uint8_t* panel, const PanelLayout& layout, size_t block, uint32_t lane,
+                 uint8_t (&out)[kBlockValues]) {
     if constexpr (kKind == PackedKind::q8_0) {
         for (uint32_t i = 0; i < 8; ++i) std::memcpy(out + 4 * i, panel + 512 * block + 64 * i + 4 * lane, 4);
         return;
@@ -39,7 +49,8 @@ void load_quants(const uint8_t* panel, const PanelLayout& layout, size_t block, 
     const uint8_t* high = panel + layout.high_offset;
     if constexpr (has_fifth_bit(kKind)) {
         for (uint32_t v = 0; v < kBlockValues; ++v) {
-            out[v] = static_cast<uint8_t>(out[v] | ((high[64 * block + 4 * lane + v % 4] >> (v / 4)) & 1) << 4);
+            out[v] =
+                static_cast<uint8_t>(out[v] | ((high[64 * block + 4 * lane + v % 4] >> (v / 4)) & 1) << 4);
         }
     }
     if constexpr (kKind == PackedKind::q6_k) {
@@ -50,7 +61,10 @@ void load_quants(const uint8_t* panel, const PanelLayout& layout, size_t block, 
     }
 }
 
-struct Scales { float scale[2]; float min; };
+struct Scales {
+    float scale[2];
+    float min;
+};
 
 template <PackedKind kKind>
 Scales load_scales(const uint8_t* panel, const PanelLayout& layout, size_t block, uint32_t lane) {
@@ -59,12 +73,16 @@ Scales load_scales(const uint8_t* panel, const PanelLayout& layout, size_t block
     const uint8_t* supers = panel + layout.supers_offset;
     const size_t super = block / kSuperBlocks;
     if constexpr (has_super_mins(kKind)) {
-        const float scale = half_at(supers + 64 * super + 2 * lane) * static_cast<float>(scales[16 * block + lane]);
-        return {{scale, scale}, -(half_at(supers + 64 * super + 32 + 2 * lane) * static_cast<float>(mins[16 * block + lane]))};
+        const float scale =
+            half_at(supers + 64 * super + 2 * lane) * static_cast<float>(scales[16 * block + lane]);
+        return {
+            {scale, scale},
+            -(half_at(supers + 64 * super + 32 + 2 * lane) * static_cast<float>(mins[16 * block + lane]))};
     } else if constexpr (kKind == PackedKind::q6_k) {
         const float d = half_at(supers + 32 * super + 2 * lane);
         return {{d * static_cast<float>(static_cast<int8_t>(scales[32 * block + lane])),
-                 d * static_cast<float>(static_cast<int8_t>(scales[32 * block + 16 + lane]))}, 0};
+                 d * static_cast<float>(static_cast<int8_t>(scales[32 * block + 16 + lane]))},
+                0};
     } else {
         const float scale = half_at(scales + 32 * block + 2 * lane);
         return {{scale, scale}, has_mins(kKind) ? half_at(mins + 32 * block + 2 * lane) : 0};
@@ -77,24 +95,29 @@ void finish(const MatmulCall& call, size_t row, size_t output, float sum) {
     *out = call.accumulate ? *out + sum : sum;
 }
 
-// Every ISA computes a block like this, lane by lane: exact int32 sums, then one chain of fused multiply-adds over k.
+// Every ISA computes a block like this, lane by lane: exact int32 sums, then one chain of fused multiply-adds
+// over k.
 template <PackedKind kKind>
-float block_product(const uint8_t (&w)[kBlockValues], const Scales& scales, const MatmulCall& call, const std::byte* x, size_t block, float sum) {
+float block_product(const uint8_t (&w)[kBlockValues], const Scales& scales, const MatmulCall& call,
+                    const std::byte* x, size_t block, float sum) {
     const auto* values = reinterpret_cast<const int8_t*>(x) + kBlockValues * block;
     const auto* x_scales = reinterpret_cast<const float*>(x + call.x_layout.scales_offset);
-    constexpr uint32_t kGroup = kKind == PackedKind::q6_k ? 16 : 32;   // values that share a scale of the weights
+    constexpr uint32_t kGroup =
+        kKind == PackedKind::q6_k ? 16 : 32;  // values that share a scale of the weights
     for (uint32_t first = 0; first < kBlockValues; first += kGroup) {
         int32_t dot = 0;
-        for (uint32_t i = first; i < first + kGroup; ++i) dot += (static_cast<int32_t>(w[i]) - offset_of(kKind)) * values[i];
+        for (uint32_t i = first; i < first + kGroup; ++i)
+            dot += (static_cast<int32_t>(w[i]) - offset_of(kKind)) * values[i];
         sum = std::fma(scales.scale[first / 16] * static_cast<float>(dot), x_scales[block], sum);
     }
     if constexpr (has_mins(kKind)) {
-        sum = std::fma(scales.min, reinterpret_cast<const float*>(x + call.x_layout.scaled_sums_offset)[block], sum);
+        sum = std::fma(scales.min,
+                       reinterpret_cast<const float*>(x + call.x_layout.scaled_sums_offset)[block], sum);
     }
     return sum;
 }
 
-constexpr uint32_t kTileRows = 8;   // rows of x that share an unpacked block
+constexpr uint32_t kTileRows = 8;  // rows of x that share an unpacked block
 
 template <PackedKind kKind>
 void matmul_blocks(const MatmulCall& call) {
@@ -104,7 +127,8 @@ void matmul_blocks(const MatmulCall& call) {
     for (uint32_t tile = 0; tile < call.n_rows; tile += kTileRows) {
         const uint32_t n = call.n_rows - tile < kTileRows ? call.n_rows - tile : kTileRows;
         for (size_t output = first; output < end; ++output) {
-            const auto* panel = reinterpret_cast<const uint8_t*>(call.panels + output / kPanelRows * call.layout.panel_bytes);
+            const auto* panel =
+                reinterpret_cast<const uint8_t*>(call.panels + output / kPanelRows * call.layout.panel_bytes);
             const auto lane = static_cast<uint32_t>(output % kPanelRows);
             float sums[kTileRows] = {};
             for (size_t block = 0; block < call.layout.n_blocks; ++block) {
@@ -155,9 +179,12 @@ void matmul_dense_panels(const MatmulCall& call) {
 
 using Kernel = void (*)(const MatmulCall&);
 constexpr Kernel kMatmul[kPackedKinds] = {
-    matmul_blocks<PackedKind::q4_0>, matmul_blocks<PackedKind::q4_1>, matmul_blocks<PackedKind::q5_0>, matmul_blocks<PackedKind::q5_1>,
-    matmul_blocks<PackedKind::q8_0>, matmul_blocks<PackedKind::q4_k>, matmul_blocks<PackedKind::q5_k>, matmul_blocks<PackedKind::q6_k>,
-    matmul_dense_panels<PackedKind::f32>, matmul_dense_panels<PackedKind::f16>, matmul_dense_panels<PackedKind::bf16>,
+    matmul_blocks<PackedKind::q4_0>,       matmul_blocks<PackedKind::q4_1>,
+    matmul_blocks<PackedKind::q5_0>,       matmul_blocks<PackedKind::q5_1>,
+    matmul_blocks<PackedKind::q8_0>,       matmul_blocks<PackedKind::q4_k>,
+    matmul_blocks<PackedKind::q5_k>,       matmul_blocks<PackedKind::q6_k>,
+    matmul_dense_panels<PackedKind::f32>,  matmul_dense_panels<PackedKind::f16>,
+    matmul_dense_panels<PackedKind::bf16>,
 };
 
 }  // namespace

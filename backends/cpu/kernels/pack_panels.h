@@ -13,9 +13,11 @@ PackedKind packed_kind(DType dtype);
 PanelLayout panel_layout(DType dtype, uint32_t rows, uint32_t cols);
 
 // Packs n_rows (at most 16) source rows, row_stride bytes apart, into one zero-filled panel.
-void pack_panel(DType dtype, const PanelLayout& layout, const std::byte* source, size_t row_stride, uint32_t n_rows, std::byte* panel);
+void pack_panel(DType dtype, const PanelLayout& layout, const std::byte* source, size_t row_stride,
+                uint32_t n_rows, std::byte* panel);
 
 // One row of a panel to float32, bit for bit what the format's reference gives.
-void unpack_panel_row(PackedKind kind, const PanelLayout& layout, const std::byte* panel, uint32_t lane, float* out);
+void unpack_panel_row(PackedKind kind, const PanelLayout& layout, const std::byte* panel, uint32_t lane,
+                      float* out);
 
 }  // namespace takt::cpu

@@ -12,12 +12,14 @@
 namespace takt::cpu {
 namespace {
 
-constexpr size_t kWindowBytes = size_t{4} << 20;   // of the source, read at once
+constexpr size_t kWindowBytes = size_t{4} << 20;  // of the source, read at once
 
-size_t round_up(size_t n, size_t multiple) { return (n + multiple - 1) / multiple * multiple; }
+size_t round_up(size_t n, size_t multiple) {
+    return (n + multiple - 1) / multiple * multiple;
+}
 
-MatmulCall make_call(const PackedMatrix& matrix, uint32_t first_row, uint32_t n_rows, uint32_t first_panel, uint32_t n_panels, float* out,
-                     size_t out_stride, const MatmulOptions& options) {
+MatmulCall make_call(const PackedMatrix& matrix, uint32_t first_row, uint32_t n_rows, uint32_t first_panel,
+                     uint32_t n_panels, float* out, size_t out_stride, const MatmulOptions& options) {
     MatmulCall call;
     call.panels = matrix.panels();
     call.layout = matrix.layout();
@@ -37,22 +39,26 @@ MatmulCall make_call(const PackedMatrix& matrix, uint32_t first_row, uint32_t n_
 Result<uint64_t> PackedMatrix::packed_bytes(DType dtype, uint32_t rows, uint32_t cols) {
     const DTypeInfo& info = dtype_info(dtype);
     if (rows == 0 || cols == 0 || cols % info.block_elements != 0) {
-        return Status(StatusCode::invalid_argument, fmt::format("A {} matrix of {} rows and {} columns isn't made of whole blocks of {}.",
-                                                                info.name, rows, cols, info.block_elements));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("A {} matrix of {} rows and {} columns isn't made of whole blocks of {}.",
+                                  info.name, rows, cols, info.block_elements));
     }
     if (rows > std::numeric_limits<uint32_t>::max() - kPanelRows) {
-        return Status(StatusCode::invalid_argument, fmt::format("A matrix has {} rows, more than can be packed.", rows));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("A matrix has {} rows, more than can be packed.", rows));
     }
     const PanelLayout layout = panel_layout(dtype, rows, cols);
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(uint64_t{layout.panel_bytes}, uint64_t{layout.n_panels}, &bytes) ||
         bytes > std::numeric_limits<size_t>::max() / 2) {
-        return Status(StatusCode::invalid_argument, fmt::format("A matrix of {} rows and {} columns doesn't fit in memory.", rows, cols));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("A matrix of {} rows and {} columns doesn't fit in memory.", rows, cols));
     }
     return bytes;
 }
 
-Result<PackedMatrix> PackedMatrix::pack(DType dtype, uint32_t rows, uint32_t cols, RowReader read, ThreadPool& pool) {
+Result<PackedMatrix> PackedMatrix::pack(DType dtype, uint32_t rows, uint32_t cols, RowReader read,
+                                        ThreadPool& pool) {
     const Result<uint64_t> bytes = packed_bytes(dtype, rows, cols);
     if (!bytes.ok()) return bytes.status();
     PackedMatrix matrix;
@@ -65,14 +71,16 @@ Result<PackedMatrix> PackedMatrix::pack(DType dtype, uint32_t rows, uint32_t col
     matrix.panels_ = std::move(*panels);
 
     const size_t source_row_bytes = row_bytes(dtype, cols);
-    const size_t panels_a_window = std::clamp<size_t>(kWindowBytes / (source_row_bytes * kPanelRows), 1, layout.n_panels);
+    const size_t panels_a_window =
+        std::clamp<size_t>(kWindowBytes / (source_row_bytes * kPanelRows), 1, layout.n_panels);
     const size_t window_rows = std::min<size_t>(panels_a_window * kPanelRows, rows);
     Result<AlignedBuffer> window = AlignedBuffer::allocate(window_rows * source_row_bytes);
     if (!window.ok()) return window.status();
     for (size_t first_panel = 0; first_panel < layout.n_panels; first_panel += panels_a_window) {
         const size_t first_row = first_panel * kPanelRows;
         const size_t n_rows = std::min<size_t>(window_rows, rows - first_row);
-        TAKT_RETURN_IF_ERROR(read(first_row, static_cast<uint32_t>(n_rows), {window->data(), n_rows * source_row_bytes}));
+        TAKT_RETURN_IF_ERROR(
+            read(first_row, static_cast<uint32_t>(n_rows), {window->data(), n_rows * source_row_bytes}));
         const auto pack_one = [&](uint32_t task, uint32_t) {
             const size_t row = size_t{task} * kPanelRows;
             pack_panel(dtype, layout, window->data() + row * source_row_bytes, source_row_bytes,
@@ -85,7 +93,8 @@ Result<PackedMatrix> PackedMatrix::pack(DType dtype, uint32_t rows, uint32_t col
 }
 
 void PackedMatrix::unpack_row(uint32_t row, float* out) const {
-    unpack_panel_row(kind_, layout_, panels_.data() + row / kPanelRows * layout_.panel_bytes, row % kPanelRows, out);
+    unpack_panel_row(kind_, layout_, panels_.data() + row / kPanelRows * layout_.panel_bytes,
+                     row % kPanelRows, out);
 }
 
 void PackedMatrix::unpack_rows(uint32_t first_row, uint32_t n_rows, float* out) const {
@@ -104,17 +113,20 @@ QuantizedLayout quantized_layout(uint32_t cols) {
     return layout;
 }
 
-size_t quantized_row_bytes(uint32_t cols) { return quantized_layout(cols).row_bytes; }
+size_t quantized_row_bytes(uint32_t cols) {
+    return quantized_layout(cols).row_bytes;
+}
 
-void quantize_rows(const KernelTable& kernels, const float* x, size_t x_stride, uint32_t first_row, uint32_t n_rows,
-                   const QuantizedRows& out) {
+void quantize_rows(const KernelTable& kernels, const float* x, size_t x_stride, uint32_t first_row,
+                   uint32_t n_rows, const QuantizedRows& out) {
     for (uint32_t row = first_row; row < first_row + n_rows; ++row) {
         kernels.quantize_row(x + row * x_stride, out.layout, out.row(row));
     }
 }
 
-void matmul(const KernelTable& kernels, const PackedMatrix& matrix, const QuantizedRows& x, uint32_t first_row, uint32_t n_rows,
-            uint32_t first_panel, uint32_t n_panels, float* out, size_t out_stride, const MatmulOptions& options) {
+void matmul(const KernelTable& kernels, const PackedMatrix& matrix, const QuantizedRows& x,
+            uint32_t first_row, uint32_t n_rows, uint32_t first_panel, uint32_t n_panels, float* out,
+            size_t out_stride, const MatmulOptions& options) {
     if (n_rows == 0 || n_panels == 0) return;
     MatmulCall call = make_call(matrix, first_row, n_rows, first_panel, n_panels, out, out_stride, options);
     call.x = x.data;
@@ -123,8 +135,9 @@ void matmul(const KernelTable& kernels, const PackedMatrix& matrix, const Quanti
     kernels.matmul[static_cast<size_t>(matrix.kind())](call);
 }
 
-void matmul_dense(const KernelTable& kernels, const PackedMatrix& matrix, const float* x, size_t x_stride, uint32_t first_row,
-                  uint32_t n_rows, uint32_t first_panel, uint32_t n_panels, float* out, size_t out_stride, const MatmulOptions& options) {
+void matmul_dense(const KernelTable& kernels, const PackedMatrix& matrix, const float* x, size_t x_stride,
+                  uint32_t first_row, uint32_t n_rows, uint32_t first_panel, uint32_t n_panels, float* out,
+                  size_t out_stride, const MatmulOptions& options) {
     if (n_rows == 0 || n_panels == 0) return;
     MatmulCall call = make_call(matrix, first_row, n_rows, first_panel, n_panels, out, out_stride, options);
     call.x = reinterpret_cast<const std::byte*>(x);

@@ -15,20 +15,23 @@ namespace takt::cpu {
 
 struct KernelTable;
 
-// Fills `out` with the bytes of n_rows whole rows of the source. Called from the packing thread alone, in row order.
+// Fills `out` with the bytes of n_rows whole rows of the source. Called from the packing thread alone, in row
+// order.
 using RowReader = FunctionRef<Status(uint64_t first_row, uint32_t n_rows, std::span<std::byte> out)>;
 
 class PackedMatrix {
 public:
     PackedMatrix() = default;
     // Reads windows of a few MB, so that the source is never resident, and packs each on the pool.
-    static Result<PackedMatrix> pack(DType dtype, uint32_t rows, uint32_t cols, RowReader read, ThreadPool& pool);
-    // Bytes that pack() would hold, for plans; invalid_argument if cols isn't whole blocks or a size doesn't fit.
+    static Result<PackedMatrix> pack(DType dtype, uint32_t rows, uint32_t cols, RowReader read,
+                                     ThreadPool& pool);
+    // Bytes that pack() would hold, for plans; invalid_argument if cols isn't whole blocks or a size doesn't
+    // fit.
     static Result<uint64_t> packed_bytes(DType dtype, uint32_t rows, uint32_t cols);
 
     DType dtype() const { return dtype_; }
     PackedKind kind() const { return kind_; }
-    bool dense() const { return layout_.n_blocks == 0; }   // dense kinds take rows of float, not QuantizedRows
+    bool dense() const { return layout_.n_blocks == 0; }  // dense kinds take rows of float, not QuantizedRows
     uint32_t rows() const { return layout_.rows; }
     uint32_t cols() const { return layout_.cols; }
     uint32_t n_panels() const { return layout_.n_panels; }
@@ -36,9 +39,10 @@ public:
     const PanelLayout& layout() const { return layout_; }
     const std::byte* panels() const { return panels_.data(); }
 
-    // Bit for bit what dequantize_row gives for the source's row. For embeddings and for dense products elsewhere.
+    // Bit for bit what dequantize_row gives for the source's row. For embeddings and for dense products
+    // elsewhere.
     void unpack_row(uint32_t row, float* out) const;
-    void unpack_rows(uint32_t first_row, uint32_t n_rows, float* out) const;   // out [n_rows][cols]
+    void unpack_rows(uint32_t first_row, uint32_t n_rows, float* out) const;  // out [n_rows][cols]
 
 private:
     DType dtype_ = DType::f32;
@@ -51,7 +55,8 @@ private:
 QuantizedLayout quantized_layout(uint32_t cols);
 size_t quantized_row_bytes(uint32_t cols);
 
-// Rows of quantized activations in a scratch buffer of someone else: n rows of quantized_row_bytes(cols), 64-byte aligned.
+// Rows of quantized activations in a scratch buffer of someone else: n rows of quantized_row_bytes(cols),
+// 64-byte aligned.
 struct QuantizedRows {
     QuantizedRows() = default;
     QuantizedRows(std::byte* bytes, uint32_t cols) : data(bytes), layout(quantized_layout(cols)) {}
@@ -61,22 +66,25 @@ struct QuantizedRows {
 };
 
 struct MatmulOptions {
-    const float* bias = nullptr;   // [matrix.rows()]
-    bool accumulate = false;       // out += instead of out =: a residual's add, last
+    const float* bias = nullptr;  // [matrix.rows()]
+    bool accumulate = false;      // out += instead of out =: a residual's add, last
 };
 
-// Quantizes rows [first_row, first_row + n_rows) of x [..][cols], x_stride floats apart. Any split over threads gives the same bits.
-void quantize_rows(const KernelTable& kernels, const float* x, size_t x_stride, uint32_t first_row, uint32_t n_rows,
-                   const QuantizedRows& out);
+// Quantizes rows [first_row, first_row + n_rows) of x [..][cols], x_stride floats apart. Any split over
+// threads gives the same bits.
+void quantize_rows(const KernelTable& kernels, const float* x, size_t x_stride, uint32_t first_row,
+                   uint32_t n_rows, const QuantizedRows& out);
 
-// out[row * out_stride + r] = matrix row r . x row, for rows [first_row, + n_rows) of x and the output rows of panels
-// [first_panel, + n_panels). x and out point at row 0 and output 0. A result's bits depend on nothing but its matrix row and its row of x:
-// not on the other rows, nor on how panels and rows are split. Values outside the asked panels and rows aren't touched.
-void matmul(const KernelTable& kernels, const PackedMatrix& matrix, const QuantizedRows& x, uint32_t first_row, uint32_t n_rows,
-            uint32_t first_panel, uint32_t n_panels, float* out, size_t out_stride, const MatmulOptions& options = {});
+// out[row * out_stride + r] = matrix row r . x row, for rows [first_row, + n_rows) of x and the output rows
+// of panels [first_panel, + n_panels). x and out point at row 0 and output 0. A result's bits depend on
+// nothing but its matrix row and its row of x: not on the other rows, nor on how panels and rows are split.
+// Values outside the asked panels and rows aren't touched.
+void matmul(const KernelTable& kernels, const PackedMatrix& matrix, const QuantizedRows& x,
+            uint32_t first_row, uint32_t n_rows, uint32_t first_panel, uint32_t n_panels, float* out,
+            size_t out_stride, const MatmulOptions& options = {});
 // The same for dense matrices; x [..][cols], x_stride floats from row to row.
-void matmul_dense(const KernelTable& kernels, const PackedMatrix& matrix, const float* x, size_t x_stride, uint32_t first_row,
-                  uint32_t n_rows, uint32_t first_panel, uint32_t n_panels, float* out, size_t out_stride,
-                  const MatmulOptions& options = {});
+void matmul_dense(const KernelTable& kernels, const PackedMatrix& matrix, const float* x, size_t x_stride,
+                  uint32_t first_row, uint32_t n_rows, uint32_t first_panel, uint32_t n_panels, float* out,
+                  size_t out_stride, const MatmulOptions& options = {});
 
 }  // namespace takt::cpu

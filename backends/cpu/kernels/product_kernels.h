@@ -7,7 +7,7 @@ namespace takt::cpu {
 
 namespace scalar {
 void set_quantize(KernelTable& table);
-void set_matmul(KernelTable& table);   // every kind
+void set_matmul(KernelTable& table);  // every kind
 }  // namespace scalar
 
 namespace avx2 {

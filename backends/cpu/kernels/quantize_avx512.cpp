@@ -8,12 +8,14 @@ namespace {
 
 inline uint32_t largest_bits(const float* x) {
     const __m512i magnitude = _mm512_set1_epi32(0x7fffffff);
-    const __m512i a = _mm512_and_si512(_mm512_loadu_si512(x), magnitude), b = _mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude);
+    const __m512i a = _mm512_and_si512(_mm512_loadu_si512(x), magnitude),
+                  b = _mm512_and_si512(_mm512_loadu_si512(x + 16), magnitude);
     return static_cast<uint32_t>(_mm512_reduce_max_epi32(_mm512_max_epi32(a, b)));
 }
 
 inline __m512i to_int(const float* x, __m512 factor) {
-    return _mm512_cvt_roundps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), factor), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    return _mm512_cvt_roundps_epi32(_mm512_mul_ps(_mm512_loadu_ps(x), factor),
+                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
 inline void quantize_block(const float* x, float factor, int8_t* values, int32_t (&sums)[2]) {
@@ -25,7 +27,9 @@ inline void quantize_block(const float* x, float factor, int8_t* values, int32_t
     }
 }
 
-inline void store_zeros(int8_t* values) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(values), _mm256_setzero_si256()); }
+inline void store_zeros(int8_t* values) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(values), _mm256_setzero_si256());
+}
 
 }  // namespace
 

@@ -1,12 +1,13 @@
-// Activations to int8 with a scale per 32 values, for every x86 ISA. Included inside an ISA's namespace after its vec_<isa>.h and after
-// these over a block of 32 floats: largest_bits(x) and quantize_block(x, factor, values, sums).
-// The same operations, in the same order, as quantize_scalar.cpp: the bits are equal on every ISA.
+// Activations to int8 with a scale per 32 values, for every x86 ISA. Included inside an ISA's namespace after
+// its vec_<isa>.h and after these over a block of 32 floats: largest_bits(x) and quantize_block(x, factor,
+// values, sums). The same operations, in the same order, as quantize_scalar.cpp: the bits are equal on every
+// ISA.
 
 namespace {
 
 void quantize_row(const float* x, const QuantizedLayout& layout, std::byte* out) {
     constexpr uint32_t kInfinityBits = 0x7f800000u;
-    constexpr uint32_t kTinyBits = 0x0d800000u;   // 2^-100: see quantize_scalar.cpp
+    constexpr uint32_t kTinyBits = 0x0d800000u;  // 2^-100: see quantize_scalar.cpp
     auto* values = reinterpret_cast<int8_t*>(out);
     auto* scales = reinterpret_cast<float*>(out + layout.scales_offset);
     auto* scaled_sums = reinterpret_cast<float*>(out + layout.scaled_sums_offset);
@@ -35,4 +36,6 @@ void quantize_row(const float* x, const QuantizedLayout& layout, std::byte* out)
 
 }  // namespace
 
-void set_quantize(KernelTable& table) { table.quantize_row = quantize_row; }
+void set_quantize(KernelTable& table) {
+    table.quantize_row = quantize_row;
+}

@@ -30,7 +30,7 @@ void quantize_row(const float* x, const QuantizedLayout& layout, std::byte* out)
     auto* minus_sums = reinterpret_cast<int32_t*>(out + layout.minus_sums_offset);
     auto* minus_half_sums = reinterpret_cast<int32_t*>(out + layout.minus_half_sums_offset);
     for (size_t b = 0; b < layout.n_blocks; ++b, x += kBlockValues, values += kBlockValues) {
-        uint32_t largest = 0;   // as bits: NaN > infinity > every finite value
+        uint32_t largest = 0;  // as bits: NaN > infinity > every finite value
         for (uint32_t i = 0; i < kBlockValues; ++i) {
             const uint32_t bits = magnitude_bits(x[i]);
             largest = bits > largest ? bits : largest;
@@ -53,6 +53,8 @@ void quantize_row(const float* x, const QuantizedLayout& layout, std::byte* out)
 
 }  // namespace
 
-void set_quantize(KernelTable& table) { table.quantize_row = quantize_row; }
+void set_quantize(KernelTable& table) {
+    table.quantize_row = quantize_row;
+}
 
 }  // namespace takt::cpu::scalar
