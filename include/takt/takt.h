@@ -372,7 +372,9 @@ TAKT_API takt_status takt_engine_create(takt_model *model, const takt_engine_opt
 TAKT_API takt_status takt_engine_destroy(takt_engine *engine);
 TAKT_API uint32_t takt_engine_context_tokens(const takt_engine *engine);
 
-/* Runs one request to its end. Thread-safe; on_event runs on the calling thread. out_timing may be NULL.
+/* Runs one request to its end. Thread-safe; on_event runs on the calling thread. out_timing may be NULL. The engine goes
+ * on while on_event runs: after TAKT_STOP the timing counts what was computed until then, and a request that had already
+ * ended keeps its own reason.
  * Errors: those of takt_engine_submit; a request that ended with TAKT_FINISH_ERROR returns its status. */
 TAKT_API takt_status takt_engine_generate(takt_engine *engine, const takt_request_options *options, takt_timing *out_timing);
 /* Queues a request and returns at once. Thread-safe, callbacks included. Errors: TAKT_ERROR_PROMPT_EMPTY,
