@@ -144,17 +144,17 @@ Command add_bench(CLI::App& app) {
     auto options = std::make_shared<BenchOptions>();
     CLI::App* command = app.add_subcommand("bench", "Prefill and decode rates, after a warm-up of each");
     add_common(*command, options->common);
-    command->add_option("-p", options->shape.prompt_tokens, "Prompt tokens; 0: no prefill test")
+    add_number(*command, "-p", options->shape.prompt_tokens, "Prompt tokens; 0: no prefill test")
         ->capture_default_str();
-    command->add_option("-n", options->shape.decode_tokens, "Tokens to decode; 0: no decode test")
+    add_number(*command, "-n", options->shape.decode_tokens, "Tokens to decode; 0: no decode test")
         ->capture_default_str();
-    command->add_option("-d,--depth", options->shape.depth, "Tokens in front of the prompt")
+    add_number(*command, "-d,--depth", options->shape.depth, "Tokens in front of the prompt")
         ->capture_default_str();
-    command->add_option("-b,--sequences", options->shape.sequences, "Sequences at once")
+    add_number(*command, "-b,--sequences", options->shape.sequences, "Sequences at once")
         ->capture_default_str();
-    command->add_option("-r,--repetitions", options->repetitions, "Measured repetitions")
+    add_number(*command, "-r,--repetitions", options->repetitions, "Measured repetitions")
         ->capture_default_str();
-    command->add_option("--chunk", options->chunk, "Rows of one step; default 512");
+    add_number(*command, "--chunk", options->chunk, "Rows of one step; default 512");
     command->add_flag("--csv", options->csv, "Comma separated");
     command->add_flag("--markdown", options->markdown, "A Markdown table");
     return {command, [options] { return run(*options); }};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "commands.h"
+#include "failure.h"
 #include "load.h"
 #include "report.h"
 #include "system.h"
@@ -70,6 +71,7 @@ int inspect(const InspectOptions& options) {
 }
 
 int plan(const InspectOptions& options) {
+    if (options.sequences == 0) throw WrongUsage("--sequences is at least 1.");
     const takt::Runtime runtime = open_runtime(options.common);
     const takt::Model model = load_model(runtime, options.common, LoadWeights::no);
     takt::EngineOptions settings = engine_options(options.common);
@@ -137,10 +139,9 @@ Command add_plan(CLI::App& app) {
     auto options = std::make_shared<InspectOptions>();
     CLI::App* command = app.add_subcommand("plan", "Bytes of weights, pages and scratch");
     add_common(*command, options->common);
-    command->add_option("--ctx", options->context_tokens,
+    add_number(*command, "--ctx", options->context_tokens,
                         "Positions of one sequence; default: the smaller of 4096 and the model's");
-    command->add_option("--sequences", options->sequences, "Sequences at once")
-        ->check(CLI::PositiveNumber)
+    add_number(*command, "--sequences", options->sequences, "Sequences at once")
         ->capture_default_str();
     return {command, [options] { return plan(*options); }};
 }

@@ -1,6 +1,9 @@
 // Everything that can be wrong with the common flags is said here, before a model is read.
 #include "load.h"
 
+#include <unistd.h>
+
+#include <atomic>
 #include <charconv>
 #include <chrono>
 
@@ -82,6 +85,22 @@ takt::EngineOptions engine_options(const CommonOptions& options) {
     engine.max_sequences = 1;
     engine.deterministic = options.deterministic;
     return engine;
+}
+
+void evaluate(takt::Engine& engine, const std::vector<int32_t>& ids, std::size_t first_position,
+              uint32_t chunk_tokens, const OnLogits& on_logits) {
+    std::atomic<bool> stopped = false;
+    const InterruptListener listener([&] {
+        if (stopped.exchange(true)) ::_exit(1);  // asked a second time
+        engine.cancel_all();
+    });
+    try {
+        engine.evaluate(ids, first_position, chunk_tokens, on_logits);
+    } catch (const takt::Error& error) {
+        if (stopped && error.status() == TAKT_ERROR_CANCELLED) throw Failure("Interrupted.");
+        throw;
+    }
+    if (stopped) throw Failure("Interrupted.");
 }
 
 }  // namespace cli

@@ -1,6 +1,9 @@
 // Runtime, model and engine as the common flags ask for.
 #pragma once
 
+#include <functional>
+#include <vector>
+
 #include <takt/takt.hpp>
 
 #include "options.h"
@@ -16,5 +19,10 @@ takt::Model load_model(const takt::Runtime& runtime, const CommonOptions& option
 
 // The engine options that every command starts from.
 takt::EngineOptions engine_options(const CommonOptions& options);
+
+// takt_engine_evaluate() for as long as nobody interrupts; Failure when somebody does.
+using OnLogits = std::function<bool(std::size_t position, const float* logits, std::size_t vocab_size)>;
+void evaluate(takt::Engine& engine, const std::vector<int32_t>& ids, std::size_t first_position,
+              uint32_t chunk_tokens, const OnLogits& on_logits);
 
 }  // namespace cli

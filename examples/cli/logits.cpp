@@ -32,8 +32,7 @@ int run(const LogitsOptions& options) {
 
     const std::size_t first = options.all ? 0 : ids.size() - 1;
     NpyFile file(options.output, ids.size() - first, model.info().vocab_size);
-    engine.evaluate(ids, first, options.chunk, [&file](std::size_t, const float* logits, std::size_t n) {
-        check_interrupted();
+    evaluate(engine, ids, first, options.chunk, [&file](std::size_t, const float* logits, std::size_t n) {
         file.write_row(logits, n);
         return true;
     });
@@ -50,7 +49,7 @@ Command add_logits(CLI::App& app) {
     add_common(*command, options->common);
     command->add_option("--ids", options->ids, "Token ids, 1,2,3; nothing is added")->required();
     command->add_flag("--all", options->all, "Every position, not the last one alone");
-    command->add_option("--chunk", options->chunk, "Rows a step; 1: the decode kernels");
+    add_number(*command, "--chunk", options->chunk, "Rows a step; 1: the decode kernels");
     command->add_option("-o,--output", options->output, "File to write")->required();
     return {command, [options] { return run(*options); }};
 }

@@ -49,6 +49,8 @@ int run(int argc, char** argv) {
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
+        if (argc > 1 && argv[1][0] != '-' && app.get_subcommands().empty())
+            return say(kWrongUsage, fmt::format("There is no command {}. See takt --help.", argv[1]));
         return end_of_parsing(app, error);
     }
     for (const cli::Command& command : commands) {
@@ -61,6 +63,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
     try {
+        cli::prepare_streams();
         cli::prepare_signals();
         return run(argc, argv);
     } catch (const cli::WrongUsage& error) {

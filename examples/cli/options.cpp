@@ -8,14 +8,19 @@
 #include "failure.h"
 
 namespace cli {
-namespace {
-
-// The command line's own reader takes "-1" for the largest unsigned number.
-std::string refuse_sign(const std::string& text) {
-    return !text.empty() && text.front() == '-' ? text + " is negative" : std::string();
+CLI::Validator whole_number(uint64_t highest) {
+    const auto read = [highest](std::string& text) -> std::string {
+        uint64_t value = 0;
+        const char* const end = text.data() + text.size();
+        const std::from_chars_result parsed = std::from_chars(text.data(), end, value);
+        const bool whole = !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
+        if (!whole || value > highest)
+            return fmt::format("{} is no whole number from 0 to {}", text.substr(0, 40), highest);
+        text = fmt::format("{}", value);  // without leading zeros, which the parser behind takes for octal
+        return {};
+    };
+    return CLI::Validator(read, "UINT", "whole number");
 }
-
-}  // namespace
 
 void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model) {
     CLI::Option* model = app.add_option("-m,--model", options.model, "GGUF file");
@@ -31,13 +36,13 @@ void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model) {
 }
 
 void add_generation(CLI::App& app, GenerationOptions& options) {
-    app.add_option("-n", options.max_tokens, "Tokens to generate at most")->capture_default_str();
-    app.add_option("--ctx", options.context_tokens,
+    add_number(app, "-n", options.max_tokens, "Tokens to generate at most")->capture_default_str();
+    add_number(app, "--ctx", options.context_tokens,
                    "Positions of prompt and answer together; default: the smaller of 4096 and the model's");
     app.add_option("--temp", options.temperature, "Temperature; 0 takes the likeliest token")
         ->capture_default_str();
-    app.add_option("--seed", options.seed, "Seed of the draws")->check(refuse_sign)->capture_default_str();
-    app.add_option("--top-k", options.top_k, "Draw from the k likeliest tokens; 0: off")
+    add_number(app, "--seed", options.seed, "Seed of the draws")->capture_default_str();
+    add_number(app, "--top-k", options.top_k, "Draw from the k likeliest tokens; 0: off")
         ->capture_default_str();
     app.add_option("--top-p", options.top_p,
                    "Draw from the likeliest tokens that make up this probability; 1: off")
@@ -69,8 +74,8 @@ std::vector<int32_t> parse_ids(const std::string& text, const std::string& flag)
     const char* at = text.data();
     const char* const end = at + text.size();
     while (at != end) {
-        while (at != end && (*at == ' ' || *at == ',')) ++at;
-        if (at == end) break;
+        while (at != end && *at == ' ') ++at;
+        if (at == end && ids.empty()) break;
         int32_t id = 0;
         const std::from_chars_result parsed = std::from_chars(at, end, id);
         if (parsed.ec != std::errc() || (parsed.ptr != end && *parsed.ptr != ',' && *parsed.ptr != ' ')) {
@@ -79,6 +84,10 @@ std::vector<int32_t> parse_ids(const std::string& text, const std::string& flag)
         }
         ids.push_back(id);
         at = parsed.ptr;
+        while (at != end && *at == ' ') ++at;
+        if (at == end) break;
+        if (*at == ',' && ++at == end)
+            throw WrongUsage(fmt::format("{}: \"{}\" ends with a comma.", flag, text.substr(0, 40)));
     }
     return ids;
 }

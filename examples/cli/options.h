@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,13 @@ struct CommonOptions {
     bool deterministic = false;
     bool json = false;
 };
+
+// Whole decimal numbers up to highest; anything else is refused by value.
+CLI::Validator whole_number(uint64_t highest);
+template <typename T>
+CLI::Option* add_number(CLI::App& app, const std::string& flags, T& target, const std::string& description) {
+    return app.add_option(flags, target, description)->transform(whole_number(std::numeric_limits<T>::max()));
+}
 
 enum class NeedsModel { yes, no };
 void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model = NeedsModel::yes);

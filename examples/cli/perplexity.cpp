@@ -40,15 +40,14 @@ struct Score {
 // The token at first_scored is the first whose probability counts.
 void score_window(takt::Engine& engine, const std::vector<int32_t>& ids, std::size_t first_scored,
                   uint32_t chunk, Score& score) {
-    engine.evaluate(ids, first_scored - 1, chunk,
-                    [&](std::size_t position, const float* logits, std::size_t n) {
-                        check_interrupted();
-                        if (position + 1 < ids.size()) {
-                            score.nll -= log_probability({logits, n}, ids[position + 1]);
-                            ++score.tokens;
-                        }
-                        return true;
-                    });
+    evaluate(engine, ids, first_scored - 1, chunk,
+             [&](std::size_t position, const float* logits, std::size_t n) {
+                 if (position + 1 < ids.size()) {
+                     score.nll -= log_probability({logits, n}, ids[position + 1]);
+                     ++score.tokens;
+                 }
+                 return true;
+             });
 }
 
 int run(const PerplexityOptions& options) {
@@ -98,9 +97,9 @@ Command add_perplexity(CLI::App& app) {
     CLI::App* command = app.add_subcommand("perplexity", "How well the model foretells a text");
     add_common(*command, options->common);
     command->add_option("-f,--file", options->file, "Text")->required();
-    command->add_option("--ctx", options->context_tokens,
+    add_number(*command, "--ctx", options->context_tokens,
                         "Tokens of a window; default: the smaller of 4096 and the model's");
-    command->add_option("--chunk", options->chunk, "Rows a step; 1: the decode kernels");
+    add_number(*command, "--chunk", options->chunk, "Rows a step; 1: the decode kernels");
     command->add_flag("--score-all", options->score_all, "Score the first half of each window too");
     return {command, [options] { return run(*options); }};
 }

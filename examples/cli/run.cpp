@@ -61,8 +61,9 @@ void print_events(takt::Request& request, AnswerPrinter& printer) {
 
 int run(const RunOptions& options) {
     check_usage(options);
-    if (options.ids_given->count() > 0)
-        parse_ids(options.ids, "--ids");  // a mistake shows before the model is read
+    // A mistake shows before the model is read.
+    if (options.ids_given->count() > 0 && parse_ids(options.ids, "--ids").empty())
+        throw WrongUsage("--ids is empty.");
     const takt::Runtime runtime = open_runtime(options.common);
     const takt::Model model = load_model(runtime, options.common);
     takt::RequestOptions request = request_options(options.generation);

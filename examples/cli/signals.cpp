@@ -21,12 +21,13 @@ static_assert(std::atomic<int>::is_always_lock_free, "a signal handler reads it"
 void on_signal(int number) {
     const int saved = errno;
     const int pipe = g_listener_pipe.load();
-    if (pipe >= 0 && number == SIGINT) {
-        const char byte = 'i';
-        if (::write(pipe, &byte, 1) != 1) ::_exit(1);  // the pipe is full: many unheeded ones
-    } else {
+    if (pipe < 0 || number == SIGTERM) {
         g_interrupts = g_interrupts + 1;
         if (g_interrupts > 1) ::_exit(1);
+    }
+    if (pipe >= 0) {
+        const char byte = 'i';
+        if (::write(pipe, &byte, 1) != 1) ::_exit(1);  // the pipe is full: many unheeded ones
     }
     errno = saved;
 }

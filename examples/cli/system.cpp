@@ -46,6 +46,14 @@ std::string read_all(int descriptor, std::string_view name) {
 
 }  // namespace
 
+void prepare_streams() {
+    for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+        if (::fcntl(stream, F_GETFD) != -1 || errno != EBADF) continue;
+        // Opened for the other direction, so that writing to a closed stdout is an error as before.
+        static_cast<void>(::open("/dev/null", stream == STDOUT_FILENO ? O_RDONLY : O_RDWR));
+    }
+}
+
 void write_stdout(std::string_view bytes) {
     if (!write_all(STDOUT_FILENO, bytes))
         throw Failure(fmt::format("Writing to standard output failed: {}.", reason(errno)));

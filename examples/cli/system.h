@@ -41,6 +41,8 @@ private:
     int descriptor_ = -1;
 };
 
+// Standard streams that are closed become empty ones, so that no file opened later takes their place.
+void prepare_streams();
 // A closed pipe becomes an error of write; SIGINT and SIGTERM become a flag. The second one within a command
 // that doesn't heed the flag ends the process with status 1.
 void prepare_signals();
@@ -48,8 +50,8 @@ bool interrupted();
 // Throws Failure once SIGINT or SIGTERM came.
 void check_interrupted();
 
-// SIGINT for chat: while one of these lives, each calls on_interrupt on a helper thread, where locks may be
-// taken.
+// While one of these lives, SIGINT and SIGTERM call on_interrupt on a helper thread, where locks may be taken; SIGINT
+// does nothing else then.
 class InterruptListener {
 public:
     explicit InterruptListener(std::function<void()> on_interrupt);

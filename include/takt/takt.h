@@ -18,6 +18,8 @@
  * Threading words: "thread-safe": any thread, at any time. "One thread at a time": calls on the same handle must not
  *   overlap. "Callback thread": where a callback runs. Ownership words: "owned by the caller", "borrowed until …",
  *   "copied". Handles may be destroyed in any order; destroying NULL is fine. What a handle needs stays alive behind it.
+ * fork: a child has none of takt's threads. There handles may be destroyed and a new runtime made; calls that load, compute
+ *   or wait on what was made before return TAKT_ERROR_INVALID_STATE.
  * Structs: call takt_<x>_init(&x, sizeof x) (or start from TAKT_<X>_INIT), then set fields; 0 means 0. A struct that the
  *   library fills wants its struct_size set first; min(struct_size, the library's own) bytes are read and written.
  * Text is UTF-8 with a length in bytes beside it; it may hold zero bytes. Times are uint64_t nanoseconds on the runtime's
@@ -52,7 +54,7 @@ enum {
     TAKT_ERROR_INVALID_ARGUMENT      = -1,   /* -1 …   the call                                                      */
     TAKT_ERROR_INVALID_STATE         = -2,   /* right call, wrong moment: inside a callback, after the end           */
     TAKT_ERROR_NOT_FOUND             = -3,   /* a named backend, ISA level or device that isn't there                */
-    TAKT_ERROR_CANCELLED             = -4,   /* a callback or another thread asked to stop                           */
+    TAKT_ERROR_CANCELLED             = -4,   /* a load or an evaluation was asked to stop; a request's end says it   */
     TAKT_ERROR_TIMED_OUT             = -5,   /* a wait ended before an event came                                    */
     TAKT_ERROR_PROMPT_TOO_LONG       = -6,   /* the sentence holds need and have                                     */
     TAKT_ERROR_PROMPT_EMPTY          = -7,
@@ -107,19 +109,21 @@ enum {                                                           /* flags for to
 /* ---- Callbacks -------------------------------------------------------------------------------------------------- */
 
 typedef struct takt_event takt_event;
-/* Callback thread: any thread of the runtime or of a caller, one line at a time. text is borrowed until it returns. */
+/* Callback thread: any thread of the runtime or of a caller, one line at a time. text is borrowed until it returns. Inside
+ * it calls that load, wait or destroy an engine return TAKT_ERROR_INVALID_STATE, and what takt would log is dropped. */
 typedef void (*takt_log_callback)(void *user_data, int32_t level, const char *text, size_t text_bytes);
-/* Nanoseconds that never go back; called from any thread. */
+/* Nanoseconds that never go back; called from any thread. Must not call takt. */
 typedef uint64_t (*takt_clock_callback)(void *user_data);
-/* Bytes of weights read and in all. Callback thread: the one that loads, which holds the runtime's turn: it must not wait
- * for a request. Anything but TAKT_CONTINUE ends the load. */
+/* Bytes of weights read and in all. Callback thread: the one that loads, while the runtime's engines wait: calls that load,
+ * wait or destroy an engine return TAKT_ERROR_INVALID_STATE. Anything but TAKT_CONTINUE ends the load. */
 typedef int32_t (*takt_progress_callback)(void *user_data, uint64_t done_bytes, uint64_t total_bytes);
 /* One event of a request; borrowed until it returns. Callback thread: the one that runs the step (asynchronous
  * requests) or the caller's (blocking calls), never two at once for one request. Inside it the clock, cancel, submit and
  * timing functions are allowed; calls that wait or destroy an engine return TAKT_ERROR_INVALID_STATE. Returning anything
- * but TAKT_CONTINUE cancels the request. */
+ * but TAKT_CONTINUE cancels the request; a C++ exception ends it with TAKT_ERROR_INTERNAL. */
 typedef int32_t (*takt_event_callback)(void *user_data, const takt_event *event);
-/* Runs exactly once, after the last callback of the request: user_data may be freed. */
+/* Runs exactly once, after the last callback of the request: user_data may be freed. Callback thread: the one that destroys
+ * the request; of a request destroyed in its own callback the engine's, where the same calls are refused as there. */
 typedef void (*takt_release_callback)(void *user_data);
 /* The scores of one position; logits are borrowed until it returns. Anything but TAKT_CONTINUE stops. */
 typedef int32_t (*takt_logits_callback)(void *user_data, size_t position, const float *logits, size_t vocab_size);
@@ -368,8 +372,12 @@ TAKT_API takt_status takt_model_render_chat(const takt_model *model, const char 
 
 /* options NULL: defaults. Pages and scratch are allocated here; a steady decode step allocates nothing. */
 TAKT_API takt_status takt_engine_create(takt_model *model, const takt_engine_options *options, takt_engine **out_engine);
-/* Cancels what runs and waits for the last callback. TAKT_ERROR_INVALID_STATE inside a callback of its own requests. */
+/* Cancels what runs and waits for the last callback; calls that come meanwhile get TAKT_ERROR_INVALID_STATE, as it does
+ * itself inside a callback of its own requests. Two engines must not destroy each other in their callbacks. */
 TAKT_API takt_status takt_engine_destroy(takt_engine *engine);
+/* Everything that was submitted before, blocking calls of other threads included, ends as cancelled within a step.
+ * Returns at once; thread-safe, callbacks included. */
+TAKT_API takt_status takt_engine_cancel_all(takt_engine *engine);
 TAKT_API uint32_t takt_engine_context_tokens(const takt_engine *engine);
 
 /* Runs one request to its end. Thread-safe; on_event runs on the calling thread. out_timing may be NULL. The engine goes

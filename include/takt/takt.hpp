@@ -447,6 +447,8 @@ public:
         request.handle_.reset(handle);
         return request;
     }
+    // Ends everything that was submitted before, blocking calls of other threads included. Thread-safe.
+    void cancel_all() { check(takt_engine_cancel_all(get())); }
     // on_logits(position, logits, vocab_size) runs on this thread; false stops, which throws
     // TAKT_ERROR_CANCELLED.
     void evaluate(Ids ids, std::size_t first_position, std::uint32_t chunk_tokens,

@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include "base/status.h"
+#include "engine/callback_guard.h"
+#include "engine/runtime.h"
 
 namespace takt::api {
 
@@ -40,6 +42,19 @@ inline Status check_flags(uint32_t value, uint32_t known, std::string_view name)
 inline Status check_reserved(uint32_t value, std::string_view name) {
     if (value == 0) return {};
     return Status(StatusCode::invalid_argument, fmt::format("{} is {}, it must be 0.", name, value));
+}
+
+// A load keeps every other one waiting, and its own callbacks may not wait; a forked child has no threads to wait for.
+inline Status check_may_load(const Runtime& runtime, std::string_view call) {
+    if (CallbackThreads::holds_up_every_engine()) {
+        return Status(StatusCode::invalid_state,
+                      fmt::format("{} can't be called inside a progress or log callback.", call));
+    }
+    if (runtime.forked()) {
+        return Status(StatusCode::invalid_state,
+                      fmt::format("{}: the runtime's threads are those of this forked process' parent.", call));
+    }
+    return {};
 }
 
 }  // namespace takt::api

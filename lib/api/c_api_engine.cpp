@@ -19,8 +19,8 @@ using namespace takt::api;
 namespace {
 
 // Waiting on the thread that has to go on would never end.
-Status refuse_inside_callback(const Engine& engine, std::string_view call) {
-    if (!engine.inside_callback()) return {};
+Status refuse_inside_callback(const EngineCalls& calls, std::string_view call) {
+    if (!calls.inside_callback()) return {};
     return Status(StatusCode::invalid_state,
                   fmt::format("{} can't be called inside a callback of the same engine.", call));
 }
@@ -33,6 +33,7 @@ takt_status takt_engine_create(takt_model* model, const takt_engine_options* opt
         TAKT_RETURN_IF_NULL(out_engine);
         *out_engine = nullptr;
         TAKT_RETURN_IF_NULL(model);
+        TAKT_RETURN_IF_ERROR(check_may_load(*model->runtime, "takt_engine_create"));
         const Result<EngineOptions> own = read_engine_options(options, *model);
         if (!own.ok()) return own.status();
         auto handle = std::make_unique<takt_engine>();
@@ -50,69 +51,74 @@ takt_status takt_engine_create(takt_model* model, const takt_engine_options* opt
 takt_status takt_engine_destroy(takt_engine* engine) {
     return guard([&]() -> Status {
         if (engine == nullptr) return {};
-        if (const std::shared_ptr<Engine> inner = engine->calls->engine()) {
-            TAKT_RETURN_IF_ERROR(refuse_inside_callback(*inner, "takt_engine_destroy"));
-        }
+        TAKT_RETURN_IF_ERROR(refuse_inside_callback(*engine->calls, "takt_engine_destroy"));
         engine->calls->close();
         delete engine;
         return {};
     });
 }
 
+takt_status takt_engine_cancel_all(takt_engine* engine) {
+    return guard([&]() -> Status {
+        TAKT_RETURN_IF_NULL(engine);
+        const EngineCalls::Call call(*engine->calls);
+        if (call.status().ok()) call.engine()->cancel_all();
+        return {};
+    });
+}
+
 uint32_t takt_engine_context_tokens(const takt_engine* engine) {
-    if (engine == nullptr) return 0;
-    return guard_value<uint32_t>(0, [&] { return engine->calls->engine()->context_tokens(); });
+    return engine == nullptr ? 0 : engine->calls->context_tokens();
 }
 
 takt_status takt_engine_generate(takt_engine* engine, const takt_request_options* options,
                                  takt_timing* out_timing) {
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(engine);
-        const uint64_t submitted_ns = engine->runtime->clock().now_ns();
+        const std::shared_ptr<Runtime> runtime = engine->runtime;
+        const uint64_t submitted_ns = runtime->clock().now_ns();
         if (out_timing != nullptr) TAKT_RETURN_IF_ERROR(check_output(out_timing, "out_timing"));
         const std::shared_ptr<EngineCalls> calls = engine->calls;
-        const EngineCalls::Blocking blocking(*calls);
-        const std::shared_ptr<Engine> inner = calls->engine();
-        TAKT_RETURN_IF_ERROR(refuse_inside_callback(*inner, "takt_engine_generate"));
+        TAKT_RETURN_IF_ERROR(refuse_inside_callback(*calls, "takt_engine_generate"));
+        const EngineCalls::Call call(*calls);
+        TAKT_RETURN_IF_ERROR(call.status());
         Result<RequestOptions> own = read_request_options(options, *engine->model);
         if (!own.ok()) return own.status();
         own->submitted_ns = submitted_ns;
-        stop_when_closing(*own, calls);
-        const Result<std::unique_ptr<Request>> request = inner->generate(std::move(*own));
+        const Result<std::unique_ptr<Request>> request = call.engine()->generate(std::move(*own));
         if (!request.ok()) return request.status();
-        if (out_timing != nullptr) write_struct(make_timing(**request, inner->runtime()), out_timing);
+        if (out_timing != nullptr) write_struct(make_timing(**request, *runtime), out_timing);
         return (*request)->status();
     });
 }
 
 takt_status takt_engine_submit(takt_engine* engine, const takt_request_options* options,
                                takt_request** out_request) {
-    return guard([&]() -> Status {
+    const takt_status status = guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(out_request);
         *out_request = nullptr;
         TAKT_RETURN_IF_NULL(engine);
         const uint64_t submitted_ns = engine->runtime->clock().now_ns();  // tokenizing counts
         const std::shared_ptr<EngineCalls> calls = engine->calls;
+        const EngineCalls::Call call(*calls);
+        TAKT_RETURN_IF_ERROR(call.status());
         Result<RequestOptions> own = read_request_options(options, *engine->model);
         if (!own.ok()) return own.status();
         own->submitted_ns = submitted_ns;
         // The handle is there before the first callback can look for it.
         auto handle = std::make_unique<takt_request>();
         const std::shared_ptr<RequestEnd> end = std::make_shared<RequestEnd>(engine->runtime);
-        handle->calls = calls;
         handle->end = end;
         *out_request = handle.get();
-        Result<std::unique_ptr<Request>> request = calls->engine()->submit(std::move(*own));
-        if (!request.ok()) {
-            *out_request = nullptr;
-            return request.status();
-        }
+        Result<std::unique_ptr<Request>> request = call.engine()->submit(std::move(*own));
+        if (!request.ok()) return request.status();
+        // From here on nothing may fail: the request runs.
         handle.release();
-        std::shared_ptr<Request> shared = std::move(*request);
-        calls->add(shared.get());
-        end->set(std::move(shared));
+        end->set(std::move(*request));
         return {};
     });
+    if (status != TAKT_OK && out_request != nullptr) *out_request = nullptr;
+    return status;
 }
 
 takt_status takt_engine_evaluate(takt_engine* engine, const int32_t* ids, size_t ids_count,
@@ -123,15 +129,12 @@ takt_status takt_engine_evaluate(takt_engine* engine, const int32_t* ids, size_t
         TAKT_RETURN_IF_NULL(ids);
         TAKT_RETURN_IF_NULL(on_logits);
         const std::shared_ptr<EngineCalls> calls = engine->calls;
-        const EngineCalls::Blocking blocking(*calls);
-        const std::shared_ptr<Engine> inner = calls->engine();
-        TAKT_RETURN_IF_ERROR(refuse_inside_callback(*inner, "takt_engine_evaluate"));
+        TAKT_RETURN_IF_ERROR(refuse_inside_callback(*calls, "takt_engine_evaluate"));
+        const EngineCalls::Call call(*calls);
+        TAKT_RETURN_IF_ERROR(call.status());
         const auto give = [&](size_t position, std::span<const float> logits) {
-            const bool go_on = guard_value(false, [&] {
-                return on_logits(user_data, position, logits.data(), logits.size()) == TAKT_CONTINUE;
-            });
-            return go_on && !calls->closing();
+            return on_logits(user_data, position, logits.data(), logits.size()) == TAKT_CONTINUE;
         };
-        return inner->evaluate({ids, ids_count}, first_position, chunk_tokens, give);
+        return call.engine()->evaluate({ids, ids_count}, first_position, chunk_tokens, give);
     });
 }

@@ -57,6 +57,7 @@ Result<std::shared_ptr<const ByteSource>> open_source(const takt_model_options& 
 LoadProgress make_progress(const takt_model_options& options) {
     if (options.progress == nullptr) return {};
     return [call = options.progress, user_data = options.progress_user_data](uint64_t done, uint64_t total) {
+        const CallbackThreads::Scope scope(nullptr);
         return call(user_data, done, total) == TAKT_CONTINUE;
     };
 }
@@ -92,6 +93,7 @@ takt_status takt_model_load(takt_runtime* runtime, const takt_model_options* opt
         TAKT_RETURN_IF_NULL(out_model);
         *out_model = nullptr;
         TAKT_RETURN_IF_NULL(runtime);
+        TAKT_RETURN_IF_ERROR(check_may_load(*runtime->runtime, "takt_model_load"));
         const Result<takt_model_options> given = read_struct(options, "options", default_model_options());
         if (!given.ok()) return given.status();
         TAKT_RETURN_IF_ERROR(check_switch(given->metadata_only, "metadata_only"));

@@ -73,8 +73,7 @@ takt_status takt_request_prompt_ids(const takt_request* request, int32_t* out_id
 void takt_request_destroy(takt_request* request) {
     if (request == nullptr) return;
     guard_void([&] {
-        std::shared_ptr<Request> last = request->end->take();
-        request->calls->remove(last.get());
+        std::unique_ptr<Request> last = request->end->take();
         last.reset();  // cancels, and returns after the last callback unless this is one
         delete request;
     });

@@ -1,4 +1,5 @@
 // Runtime and the backends it lists.
+#include <atomic>
 #include <utility>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "api/guard.h"
 #include "api/handles.h"
 #include "api/struct_copy.h"
+#include "engine/callback_guard.h"
 #include "engine/runtime.h"
 #include "takt/takt.h"
 
@@ -20,19 +22,30 @@ constexpr uint32_t kMaxThreads = 1024;
 class CallbackClock final : public Clock {
 public:
     CallbackClock(takt_clock_callback now, void* user_data) : now_(now), user_data_(user_data) {}
-    uint64_t now_ns() const override { return now_(user_data_); }
+    // Called where nothing may fail: a clock that throws stands still.
+    uint64_t now_ns() const override {
+        try {
+            const uint64_t now = now_(user_data_);
+            last_.store(now, std::memory_order_relaxed);
+            return now;
+        } catch (...) {
+            return last_.load(std::memory_order_relaxed);
+        }
+    }
 
 private:
     takt_clock_callback now_;
     void* user_data_;
+    mutable std::atomic<uint64_t> last_{0};
 };
 
 Logger::Sink make_sink(const takt_runtime_options& options) {
     if (options.log == nullptr) return {};
     return [log = options.log, user_data = options.log_user_data, cap = options.log_level](
                LogLevel level, std::string_view text) {
-        if (static_cast<int32_t>(level) <= cap)
-            log(user_data, static_cast<int32_t>(level), text.data(), text.size());
+        if (static_cast<int32_t>(level) > cap) return;
+        const CallbackThreads::Scope scope(nullptr);
+        log(user_data, static_cast<int32_t>(level), text.data(), text.size());
     };
 }
 

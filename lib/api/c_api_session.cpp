@@ -45,12 +45,14 @@ takt_status takt_session_create(takt_engine* engine, const char* system, size_t 
         *out_session = nullptr;
         TAKT_RETURN_IF_NULL(engine);
         TAKT_RETURN_IF_ERROR(check_text(system, system_bytes, "system"));
+        const EngineCalls::Call call(*engine->calls);
+        TAKT_RETURN_IF_ERROR(call.status());
         auto handle = std::make_unique<takt_session>();
         handle->end = std::make_shared<SessionEnd>();
         handle->end->runtime = engine->runtime;
         handle->end->calls = engine->calls;
         std::string text = system == nullptr ? std::string() : std::string(system, system_bytes);
-        Result<std::unique_ptr<Session>> session = Session::create(engine->calls->engine(), std::move(text));
+        Result<std::unique_ptr<Session>> session = Session::create(call.engine(), std::move(text));
         if (!session.ok()) return session.status();
         handle->end->session = std::move(*session);
         engine->calls->add(handle->end->session.get());
@@ -73,7 +75,8 @@ takt_status takt_session_send(takt_session* session, const char* text, size_t te
         const std::shared_ptr<SessionEnd> end = session->end;
         const Turn turn(*end);
         TAKT_RETURN_IF_ERROR(turn.status());
-        const EngineCalls::Blocking blocking(*end->calls);
+        const EngineCalls::Call call(*end->calls);
+        TAKT_RETURN_IF_ERROR(call.status());
         const Result<std::unique_ptr<Request>> request =
             end->session->send({text, text_bytes}, std::move(*own));
         if (!request.ok()) return request.status();

@@ -1,74 +1,68 @@
-// The lists are short (live requests of one engine) and touched once a request.
+// The list is short (sessions of one engine) and touched once a session.
 #include "api/engine_calls.h"
 
 #include <chrono>
-#include <thread>
+#include <utility>
 
 namespace takt::api {
 namespace {
 
+// Between two cancels, for a call that had begun but not yet submitted its request.
 constexpr std::chrono::milliseconds kPoll{1};
 
 }  // namespace
 
-std::shared_ptr<Engine> EngineCalls::engine() const {
-    std::lock_guard lock(mutex_);
-    return engine_;
+EngineCalls::EngineCalls(std::shared_ptr<Engine> engine)
+    : callbacks_(engine->callback_threads()),
+      context_tokens_(engine->context_tokens()),
+      engine_(std::move(engine)) {}
+
+EngineCalls::Call::Call(EngineCalls& calls) : calls_(calls) {
+    const std::lock_guard lock(calls_.mutex_);
+    refused_ = calls_.closing_;
+    if (refused_ || !calls_.engine_) return;
+    engine_ = calls_.engine_;
+    ++calls_.n_calls_;
 }
 
-void EngineCalls::add(Request* request) {
-    std::lock_guard lock(mutex_);
-    requests_.insert(request);
+EngineCalls::Call::~Call() {
+    if (!engine_) return;
+    const std::lock_guard lock(calls_.mutex_);
+    --calls_.n_calls_;
+    calls_.changed_.notify_all();
 }
 
-void EngineCalls::remove(Request* request) {
-    std::lock_guard lock(mutex_);
-    requests_.erase(request);
+Status EngineCalls::Call::status() const {
+    if (!refused_) return {};
+    return Status(StatusCode::invalid_state, "The engine is being destroyed.");
 }
 
 void EngineCalls::add(Session* session) {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     sessions_.insert(session);
 }
 
 void EngineCalls::remove(Session* session) {
-    std::lock_guard lock(mutex_);
+    const std::lock_guard lock(mutex_);
     sessions_.erase(session);
 }
 
-EngineCalls::Blocking::Blocking(EngineCalls& calls) : calls_(calls) {
-    std::lock_guard lock(calls_.mutex_);
-    ++calls_.n_blocking_;
-}
-
-EngineCalls::Blocking::~Blocking() {
-    std::lock_guard lock(calls_.mutex_);
-    --calls_.n_blocking_;
-    calls_.changed_.notify_all();
-}
-
 void EngineCalls::close() {
-    closing_ = true;
-    std::unique_lock lock(mutex_);
-    for (Session* session : sessions_) session->cancel();
-    for (Request* request : requests_) request->cancel();
-    changed_.wait(lock, [this] { return n_blocking_ == 0; });
-    // Polled, without the lock between the looks: a callback that destroys its request needs it.
-    while (!requests_.empty()) {
-        Request* const request = *requests_.begin();
-        if (request->wait(0).code() != StatusCode::timed_out) {
-            requests_.erase(request);
-            continue;
+    std::shared_ptr<Engine> engine;
+    {
+        std::unique_lock lock(mutex_);
+        closing_ = true;
+        for (Session* session : sessions_) session->cancel();
+        engine = engine_;
+        while (n_calls_ > 0 && !engine->runtime().forked()) {
+            engine->cancel_all();
+            changed_.wait_for(lock, kPoll, [this] { return n_calls_ == 0; });
         }
-        lock.unlock();
-        std::this_thread::sleep_for(kPoll);
-        lock.lock();
     }
-    std::shared_ptr<Engine> last = std::move(engine_);
+    engine->cancel_all_and_wait();
+    const std::lock_guard lock(mutex_);
     engine_.reset();
-    lock.unlock();  // ~Engine runs outside: its last callbacks may come back here
-    last.reset();
-    closing_ = false;  // a session that outlives the handle goes on
+    closing_ = false;
 }
 
 }  // namespace takt::api

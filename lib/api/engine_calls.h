@@ -1,55 +1,56 @@
-// What goes on in one engine on behalf of its handles: lets takt_engine_destroy end it all, though a session
-// keeps the engine itself alive.
+// The way from an engine's handle to the engine: closed by takt_engine_destroy, though a session keeps the engine
+// itself alive.
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
 #include <set>
 
 #include "engine/engine.h"
-#include "engine/request.h"
 #include "engine/session.h"
 
 namespace takt::api {
 
 class EngineCalls {
 public:
-    explicit EngineCalls(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
+    explicit EngineCalls(std::shared_ptr<Engine> engine);
 
-    // Null once the handle is destroyed; the caller's copy keeps the engine alive through its call.
-    std::shared_ptr<Engine> engine() const;
-    bool closing() const { return closing_; }
-
-    void add(Request* request);
-    void remove(Request* request);
-    void add(Session* session);
-    void remove(Session* session);
-
-    // A blocking call of another thread, which destroy waits for.
-    class Blocking {
+    // One call on its way through the engine, which takt_engine_destroy waits for. Calls that come while it waits
+    // are refused; later ones are those of sessions, which have the engine from then on to themselves.
+    class Call {
     public:
-        explicit Blocking(EngineCalls& calls);
-        ~Blocking();
-        Blocking(const Blocking&) = delete;
-        Blocking& operator=(const Blocking&) = delete;
+        explicit Call(EngineCalls& calls);
+        ~Call();
+        Call(const Call&) = delete;
+        Call& operator=(const Call&) = delete;
+        Status status() const;
+        const std::shared_ptr<Engine>& engine() const { return engine_; }  // null for a session's later call
 
     private:
         EngineCalls& calls_;
+        std::shared_ptr<Engine> engine_;
+        bool refused_ = false;
     };
 
-    // Cancels requests and turns, waits for the last callback, lets go of the engine.
+    void add(Session* session);
+    void remove(Session* session);
+
+    uint32_t context_tokens() const { return context_tokens_; }
+    bool inside_callback() const { return callbacks_->contains_this_thread(); }
+
+    // Refuses new calls, cancels what runs, waits for the calls and the last callback, lets go of the engine.
     void close();
 
 private:
-    mutable std::mutex mutex_;
+    const std::shared_ptr<const CallbackThreads> callbacks_;
+    const uint32_t context_tokens_;
+    std::mutex mutex_;
     std::condition_variable changed_;
     std::shared_ptr<Engine> engine_;
-    std::set<Request*> requests_;
     std::set<Session*> sessions_;
-    unsigned n_blocking_ = 0;
-    std::atomic<bool> closing_ = false;
+    unsigned n_calls_ = 0;
+    bool closing_ = false;
 };
 
 }  // namespace takt::api

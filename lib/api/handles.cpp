@@ -5,7 +5,7 @@
 
 namespace takt::api {
 
-void RequestEnd::set(std::shared_ptr<Request> request) {
+void RequestEnd::set(std::unique_ptr<Request> request) noexcept {
     std::lock_guard lock(mutex_);
     request_ = std::move(request);
     changed_.notify_all();
@@ -17,7 +17,7 @@ Request& RequestEnd::get() {
     return *request_;
 }
 
-std::shared_ptr<Request> RequestEnd::take() {
+std::unique_ptr<Request> RequestEnd::take() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return request_ != nullptr; });
     return std::exchange(request_, nullptr);

@@ -30,9 +30,9 @@ struct BackendTexts {
 class RequestEnd {
 public:
     explicit RequestEnd(std::shared_ptr<Runtime> runtime) : runtime_(std::move(runtime)) {}
-    void set(std::shared_ptr<Request> request);
+    void set(std::unique_ptr<Request> request) noexcept;
     Request& get();
-    std::shared_ptr<Request> take();
+    std::unique_ptr<Request> take();
     Runtime& runtime() { return *runtime_; }
     // The finished request's sentence, kept for as long as this lives.
     const char* message();
@@ -41,7 +41,7 @@ private:
     std::shared_ptr<Runtime> runtime_;  // its clock outlives the request
     std::mutex mutex_;
     std::condition_variable changed_;
-    std::shared_ptr<Request> request_;
+    std::unique_ptr<Request> request_;
     std::string message_;
 };
 
@@ -80,7 +80,6 @@ struct takt_engine {
 };
 
 struct takt_request {
-    std::shared_ptr<takt::api::EngineCalls> calls;
     std::shared_ptr<takt::api::RequestEnd> end;
 };
 

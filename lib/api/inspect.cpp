@@ -6,147 +6,189 @@
 #include <variant>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
+#include "base/json_writer.h"
 #include "program/op.h"
 #include "tensor/dtype.h"
 
 namespace takt::api {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 constexpr size_t kWholeArray = 16;  // longer arrays are summed up
 constexpr size_t kFirstItems = 8;
 constexpr int kMaxNesting = 4;  // arrays of arrays are shown this deep
 
-Json array_json(const GgufArray& array, int depth);
+void write_array(JsonWriter& json, const GgufArray& array, int depth);
 
 template <typename T>
-void push_first(Json& items, const std::vector<T>& values, size_t count) {
-    for (size_t i = 0; i < std::min(values.size(), count); ++i) items.push_back(values[i]);
+void write_first(JsonWriter& json, const std::vector<T>& values, size_t count) {
+    for (size_t i = 0; i < std::min(values.size(), count); ++i) json.value(values[i]);
 }
 
-Json first_items(const GgufArray& array, size_t count, int depth) {
-    Json items = Json::array();
-    push_first(items, array.unsigneds, count);
-    push_first(items, array.signeds, count);
-    push_first(items, array.floats, count);
-    push_first(items, array.strings, count);
-    for (size_t i = 0; i < std::min(array.booleans.size(), count); ++i)
-        items.push_back(array.booleans[i] != 0);
+void write_first_items(JsonWriter& json, const GgufArray& array, size_t count, int depth) {
+    json.begin_array();
+    write_first(json, array.unsigneds, count);
+    write_first(json, array.signeds, count);
+    write_first(json, array.floats, count);
+    write_first(json, array.strings, count);
+    for (size_t i = 0; i < std::min(array.booleans.size(), count); ++i) json.value(array.booleans[i] != 0);
     if (depth < kMaxNesting) {
         for (size_t i = 0; i < std::min(array.arrays.size(), count); ++i)
-            items.push_back(array_json(*array.arrays[i], depth + 1));
+            write_array(json, *array.arrays[i], depth + 1);
     }
-    return items;
+    json.end_array();
 }
 
-Json array_json(const GgufArray& array, int depth) {
-    if (array.size() <= kWholeArray) return first_items(array, kWholeArray, depth);
-    Json summary;
-    summary["element_type"] = gguf_type_name(array.element_type);
-    summary["count"] = array.size();
-    summary["first"] = first_items(array, kFirstItems, depth);
-    return summary;
+void write_array(JsonWriter& json, const GgufArray& array, int depth) {
+    if (array.size() <= kWholeArray) return write_first_items(json, array, kWholeArray, depth);
+    json.begin_object();
+    json.member("element_type", gguf_type_name(array.element_type));
+    json.member("count", array.size());
+    json.key("first");
+    write_first_items(json, array, kFirstItems, depth);
+    json.end_object();
 }
 
-Json value_json(const GgufValue& value) {
-    return std::visit(
-        [](const auto& held) -> Json {
+void write_value(JsonWriter& json, const GgufValue& value) {
+    std::visit(
+        [&](const auto& held) {
             if constexpr (std::is_same_v<std::decay_t<decltype(held)>, std::shared_ptr<const GgufArray>>) {
-                return held ? array_json(*held, 0) : Json(nullptr);
+                held ? write_array(json, *held, 0) : json.null();
             } else {
-                return Json(held);
+                json.value(held);
             }
         },
         value);
 }
 
-Json metadata_json(const GgufFile& file) {
-    Json metadata = Json::object();
+void write_metadata(JsonWriter& json, const GgufFile& file) {
+    json.begin_object();
     for (const GgufEntry& entry : file.entries()) {
-        metadata[entry.key] = Json{{"type", gguf_type_name(entry.type)}, {"value", value_json(entry.value)}};
+        json.key(entry.key);
+        json.begin_object();
+        json.member("type", gguf_type_name(entry.type));
+        json.key("value");
+        write_value(json, entry.value);
+        json.end_object();
     }
-    return metadata;
+    json.end_object();
 }
 
-Json tensors_json(const GgufFile& file) {
-    Json tensors = Json::array();
+void write_tensors(JsonWriter& json, const GgufFile& file) {
+    json.begin_array();
     for (const GgufTensor& tensor : file.tensors()) {
-        Json shape = Json::array();
-        for (uint32_t i = 0; i < tensor.n_dims; ++i) shape.push_back(tensor.dims[i]);
-        tensors.push_back({{"name", tensor.name},
-                           {"type", dtype_info(tensor.dtype).name},
-                           {"shape", std::move(shape)},
-                           {"bytes", tensor.size_bytes},
-                           {"offset", tensor.offset}});
+        json.begin_object();
+        json.member("name", tensor.name);
+        json.member("type", dtype_info(tensor.dtype).name);
+        json.key("shape");
+        json.begin_array();
+        for (uint32_t i = 0; i < tensor.n_dims; ++i) json.value(tensor.dims[i]);
+        json.end_array();
+        json.member("bytes", tensor.size_bytes);
+        json.member("offset", tensor.offset);
+        json.end_object();
     }
-    return tensors;
+    json.end_array();
 }
 
-Json config_json(const ModelConfig& config) {
-    return {{"family", config.family},
-            {"name", config.model_name},
-            {"vocab_size", config.vocab_size},
-            {"context_tokens", config.context_tokens},
-            {"n_layers", config.n_layers},
-            {"embedding_dim", config.embedding_dim},
-            {"ffn_dim", config.ffn_dim},
-            {"n_heads", config.n_heads},
-            {"n_kv_heads", config.n_kv_heads},
-            {"key_dim", config.key_dim},
-            {"value_dim", config.value_dim},
-            {"rms_epsilon", config.rms_epsilon},
-            {"rope_rotated_dim", config.rope_rotated_dim},
-            {"rope_base", config.rope_base},
-            {"window_tokens", config.window_tokens}};
+void write_file(JsonWriter& json, const GgufFile& file) {
+    json.begin_object();
+    json.member("name", file.source().name());
+    json.member("bytes", file.source().size_bytes());
+    json.member("gguf_version", file.version());
+    json.member("fingerprint", fmt::format("{:016x}", file.fingerprint()));
+    json.end_object();
 }
 
-Json tokenizer_json(const Model& model) {
+void write_config(JsonWriter& json, const ModelConfig& config) {
+    json.begin_object();
+    json.member("family", config.family);
+    json.member("name", config.model_name);
+    json.member("vocab_size", config.vocab_size);
+    json.member("context_tokens", config.context_tokens);
+    json.member("n_layers", config.n_layers);
+    json.member("embedding_dim", config.embedding_dim);
+    json.member("ffn_dim", config.ffn_dim);
+    json.member("n_heads", config.n_heads);
+    json.member("n_kv_heads", config.n_kv_heads);
+    json.member("key_dim", config.key_dim);
+    json.member("value_dim", config.value_dim);
+    json.member("rms_epsilon", config.rms_epsilon);
+    json.member("rope_rotated_dim", config.rope_rotated_dim);
+    json.member("rope_base", config.rope_base);
+    json.member("window_tokens", config.window_tokens);
+    json.end_object();
+}
+
+void write_tokenizer(JsonWriter& json, const Model& model) {
     const Tokenizer& tokenizer = *model.tokenizer();
     const Result<std::shared_ptr<const ChatTemplate>> chat_template = model.chat_template();
-    return {{"bos_id", tokenizer.bos_id()},
-            {"eos_id", tokenizer.eos_id()},
-            {"adds_bos", tokenizer.adds_bos()},
-            {"adds_eos", tokenizer.adds_eos()},
-            {"end_of_generation_ids", tokenizer.end_of_generation_ids()},
-            {"chat_template", chat_template.ok() ? "usable" : chat_template.status().message()}};
+    json.begin_object();
+    json.member("bos_id", tokenizer.bos_id());
+    json.member("eos_id", tokenizer.eos_id());
+    json.member("adds_bos", tokenizer.adds_bos());
+    json.member("adds_eos", tokenizer.adds_eos());
+    json.key("end_of_generation_ids");
+    json.begin_array();
+    for (const int32_t id : tokenizer.end_of_generation_ids()) json.value(id);
+    json.end_array();
+    json.member("chat_template", chat_template.ok() ? "usable" : chat_template.status().message());
+    json.end_object();
 }
 
-Json program_json(const Program& program) {
-    std::map<std::string, uint64_t, std::less<>> counts;
-    for (const Op& op : program.ops) ++counts[std::string(op_name(op))];
-    Json groups = Json::array();
+void write_program(JsonWriter& json, const Program& program) {
+    std::map<std::string_view, uint64_t> counts;
+    for (const Op& op : program.ops) ++counts[op_name(op)];
+    json.begin_object();
+    json.member("n_ops", program.ops.size());
+    json.key("ops");
+    json.begin_object();
+    for (const auto& [name, count] : counts) json.member(name, count);
+    json.end_object();
+    json.key("state_groups");
+    json.begin_array();
     for (size_t g = 0; g < program.groups.size(); ++g) {
         const auto in_group = [g](const KvStateDecl& state) { return state.group == g; };
-        groups.push_back(
-            {{"name", program.groups[g].name},
-             {"window", program.groups[g].window},
-             {"n_states", std::count_if(program.states.begin(), program.states.end(), in_group)}});
+        json.begin_object();
+        json.member("name", program.groups[g].name);
+        json.member("window", program.groups[g].window);
+        json.member("n_states", std::count_if(program.states.begin(), program.states.end(), in_group));
+        json.end_object();
     }
-    return {{"n_ops", program.ops.size()}, {"ops", counts}, {"state_groups", std::move(groups)}};
+    json.end_array();
+    json.end_object();
+}
+
+void write_weights(JsonWriter& json, const Model& model, std::string_view backend, uint64_t packed_bytes) {
+    json.begin_object();
+    json.member("parameters", parameter_count(model));
+    json.member("bytes", model.weight_bytes());
+    json.member("backend", backend);
+    json.member("packed_bytes", packed_bytes);
+    json.end_object();
 }
 
 }  // namespace
 
 std::string inspect_json(const Model& model, std::string_view backend, uint64_t packed_bytes) {
-    const GgufFile& file = model.file();
-    Json object;
-    object["file"] = {{"name", file.source().name()},
-                      {"bytes", file.source().size_bytes()},
-                      {"gguf_version", file.version()},
-                      {"fingerprint", fmt::format("{:016x}", file.fingerprint())}};
-    object["config"] = config_json(model.config());
-    object["tokenizer"] = tokenizer_json(model);
-    object["program"] = program_json(*model.program());
-    object["weights"] = {{"parameters", parameter_count(model)},
-                         {"bytes", model.weight_bytes()},
-                         {"backend", backend},
-                         {"packed_bytes", packed_bytes}};
-    object["metadata"] = metadata_json(file);
-    object["tensors"] = tensors_json(file);
-    return object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    JsonWriter json;
+    json.begin_object();
+    json.key("file");
+    write_file(json, model.file());
+    json.key("config");
+    write_config(json, model.config());
+    json.key("tokenizer");
+    write_tokenizer(json, model);
+    json.key("program");
+    write_program(json, *model.program());
+    json.key("weights");
+    write_weights(json, model, backend, packed_bytes);
+    json.key("metadata");
+    write_metadata(json, model.file());
+    json.key("tensors");
+    write_tensors(json, model.file());
+    json.end_object();
+    return json.take();
 }
 
 uint64_t parameter_count(const Model& model) {

@@ -15,13 +15,13 @@ namespace {
 
 constexpr size_t kMaxItems = (size_t{1} << 31) - 1;  // of any list, and bytes of a prompt
 
-Status check_list(const void* items, size_t count, std::string_view name) {
+Status check_list(const void* items, size_t count, std::string_view name, std::string_view unit = "items") {
     if (items == nullptr && count > 0) {
         return Status(StatusCode::invalid_argument, fmt::format("{} is NULL, its count is {}.", name, count));
     }
     if (count > kMaxItems) {
         return Status(StatusCode::invalid_argument,
-                      fmt::format("{} has {} items, at most {} are read.", name, count, kMaxItems));
+                      fmt::format("{} has {} {}, at most {} are read.", name, count, unit, kMaxItems));
     }
     return {};
 }
@@ -63,7 +63,7 @@ void read_callbacks(const takt_request_options& given, RequestOptions& options) 
     if (given.on_event != nullptr) {
         options.on_event = [call = given.on_event, user_data = given.user_data](const Event& event) {
             const takt_event out = to_c(event);
-            return guard_value(false, [&] { return call(user_data, &out) == TAKT_CONTINUE; });
+            return call(user_data, &out) == TAKT_CONTINUE;  // what it throws ends the request
         };
     }
     if (given.on_release != nullptr) {
@@ -89,7 +89,7 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
 }
 
 Result<std::vector<int32_t>> read_prompt(const takt_request_options& given, const Model& model) {
-    TAKT_RETURN_IF_ERROR(check_list(given.prompt, given.prompt_bytes, "prompt"));
+    TAKT_RETURN_IF_ERROR(check_list(given.prompt, given.prompt_bytes, "prompt", "bytes"));
     TAKT_RETURN_IF_ERROR(check_list(given.prompt_ids, given.prompt_ids_count, "prompt_ids"));
     if (given.prompt != nullptr && given.prompt_ids != nullptr) {
         return Status(StatusCode::invalid_argument,
@@ -123,13 +123,6 @@ Result<RequestOptions> read_request_options(const takt_request_options* given, c
     if (!ids.ok()) return ids.status();
     options->prompt_ids = std::move(*ids);
     return options;
-}
-
-void stop_when_closing(RequestOptions& options, std::shared_ptr<EngineCalls> calls) {
-    options.on_event = [calls = std::move(calls), inner = std::move(options.on_event)](const Event& event) {
-        const bool go_on = !inner || inner(event);
-        return go_on && !calls->closing();
-    };
 }
 
 takt_event to_c(const Event& event) {

@@ -4,8 +4,13 @@
 namespace takt {
 
 void Logger::log(LogLevel level, std::string_view text) const {
-    if (!sink_) return;
+    thread_local bool inside_sink = false;
+    if (!sink_ || inside_sink) return;
     const std::lock_guard lock(mutex_);
+    struct Inside {
+        Inside() { inside_sink = true; }
+        ~Inside() { inside_sink = false; }
+    } inside;
     sink_(level, text);
 }
 

@@ -16,7 +16,7 @@ public:
     Logger() = default;
     explicit Logger(Sink sink) : sink_(std::move(sink)) {}
 
-    // Thread-safe: one line at a time reaches the sink.
+    // Thread-safe: one line at a time reaches the sink. What would be logged from inside a sink is dropped.
     void log(LogLevel level, std::string_view text) const;
 
 private:

@@ -168,6 +168,13 @@ Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
     return {};
 }
 
+uint32_t fork_generation() {
+    static std::atomic<uint32_t> generation{0};
+    static const int registered = ::pthread_atfork(nullptr, nullptr, [] { ++generation; });
+    static_cast<void>(registered);
+    return generation.load(std::memory_order_relaxed);
+}
+
 std::thread start_quiet_thread(const char* name, std::function<void()> body) {
     sigset_t quiet;
     sigfillset(&quiet);

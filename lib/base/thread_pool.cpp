@@ -61,6 +61,7 @@ struct ThreadPool::Impl {
     std::atomic<std::thread::id> caller{};
     std::chrono::microseconds spin{kSpin};
     std::vector<std::thread> workers;
+    const uint32_t generation = os::fork_generation();
 
     // Works on the open job until no task is left to claim.
     void help(uint32_t worker) {
@@ -178,6 +179,10 @@ ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
 }
 
 ThreadPool::~ThreadPool() {
+    if (impl_->generation != os::fork_generation()) {  // a forked child: the workers never lived here
+        for (std::thread& worker : impl_->workers) worker.detach();
+        return;
+    }
     impl_->stop.store(true, std::memory_order_release);
     impl_->announce(kMostThreads);
     for (std::thread& worker : impl_->workers) worker.join();

@@ -1,44 +1,43 @@
-// Which threads are inside a callback of an engine: calls that wait are refused there, and a destroy is
-// deferred.
+// Whether the calling thread is inside a callback: calls that wait are refused there, and a destroy is deferred.
 #pragma once
-
-#include <algorithm>
-#include <mutex>
-#include <thread>
-#include <vector>
 
 namespace takt {
 
+// The callbacks of one engine.
 class CallbackThreads {
 public:
-    CallbackThreads() { inside_.reserve(64); }
+    // Also true inside a callback that holds up every engine: progress of a load, a line of the log.
     bool contains_this_thread() const {
-        const std::lock_guard lock(mutex_);
-        return std::find(inside_.begin(), inside_.end(), std::this_thread::get_id()) != inside_.end();
+        for (const Scope* scope = innermost_; scope != nullptr; scope = scope->outer_) {
+            if (scope->threads_ == this || scope->threads_ == nullptr) return true;
+        }
+        return false;
+    }
+    static bool holds_up_every_engine() {
+        for (const Scope* scope = innermost_; scope != nullptr; scope = scope->outer_) {
+            if (scope->threads_ == nullptr) return true;
+        }
+        return false;
     }
 
-    // Marks the calling thread for the length of one callback.
+    // Marks the calling thread for the length of one callback; nullptr: one that holds up every engine.
     class Scope {
     public:
-        explicit Scope(CallbackThreads& threads) : threads_(threads) {
-            const std::lock_guard lock(threads_.mutex_);
-            threads_.inside_.push_back(std::this_thread::get_id());
+        explicit Scope(const CallbackThreads* threads) : threads_(threads), outer_(innermost_) {
+            innermost_ = this;
         }
-        ~Scope() {
-            const std::lock_guard lock(threads_.mutex_);
-            auto& inside = threads_.inside_;
-            inside.erase(std::find(inside.begin(), inside.end(), std::this_thread::get_id()));
-        }
+        ~Scope() { innermost_ = outer_; }
         Scope(const Scope&) = delete;
         Scope& operator=(const Scope&) = delete;
 
     private:
-        CallbackThreads& threads_;
+        friend class CallbackThreads;
+        const CallbackThreads* const threads_;
+        const Scope* const outer_;
     };
 
 private:
-    mutable std::mutex mutex_;
-    std::vector<std::thread::id> inside_;
+    static inline thread_local const Scope* innermost_ = nullptr;
 };
 
 }  // namespace takt

@@ -10,7 +10,7 @@
 
 #include "engine/engine_options.h"
 #include "engine/worker.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace takt {
 namespace {
@@ -145,7 +145,7 @@ Status Engine::Impl::check(const RequestOptions& request) const {
     if (request.prompt_ids.empty())
         return Status(StatusCode::prompt_empty, "The prompt is empty: it has no tokens.");
     TAKT_RETURN_IF_ERROR(check_ids("prompt_ids", request.prompt_ids, vocab_size()));
-    if (request.prompt_ids.size() >= options.context_tokens)
+    if (request.prompt_ids.size() + (request.max_tokens > 0 ? 1 : 0) > options.context_tokens)
         return no_room(request.prompt_ids.size(), options.context_tokens);
     TAKT_RETURN_IF_ERROR(check_ids("stop_ids", request.stop_ids, vocab_size()));
     TAKT_RETURN_IF_ERROR(check_stop_strings(request.stop_strings));
@@ -169,11 +169,9 @@ Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
         auto running = std::make_unique<RunningRequest>(state, impl_->worker->next_sequence(),
                                                         static_cast<uint32_t>(max_total), impl_->vocab_size(),
                                                         impl_->texts, impl_->new_pages(n_positions));
-        auto request = std::make_unique<Request>(std::move(state));
-        if (Status status = impl_->worker->submit(std::move(running)); !status.ok()) {
-            request->forget();
-            return status;
-        }
+        auto request = std::make_unique<Request>(nullptr);
+        TAKT_RETURN_IF_ERROR(impl_->worker->submit(std::move(running)));
+        request->state_ = std::move(state);
         return request;
     });
 }
@@ -218,8 +216,17 @@ Status Engine::evaluate(
     });
 }
 
+void Engine::cancel_all() {
+    impl_->worker->cancel_all();
+}
+void Engine::cancel_all_and_wait() {
+    impl_->worker->cancel_all_and_wait();
+}
 bool Engine::inside_callback() const {
     return impl_->callbacks->contains_this_thread();
+}
+std::shared_ptr<const CallbackThreads> Engine::callback_threads() const {
+    return impl_->callbacks;
 }
 uint32_t Engine::context_tokens() const {
     return impl_->options.context_tokens;

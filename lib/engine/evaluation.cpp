@@ -63,7 +63,7 @@ Status Evaluation::look_at_rows(const OnLogits& on_logits, CallbackThreads& call
             return Status(StatusCode::logits_not_finite,
                           fmt::format("The logits are not finite at position {}.", position));
         }
-        const CallbackThreads::Scope scope(callbacks);
+        const CallbackThreads::Scope scope(&callbacks);
         try {
             if (on_logits(position, row)) continue;
         } catch (...) {

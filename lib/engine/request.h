@@ -76,8 +76,7 @@ public:
 
 private:
     friend class Engine;
-    void forget() { state_.reset(); }  // it was never queued: nothing to cancel or release
-    std::shared_ptr<RequestState> state_;
+    std::shared_ptr<RequestState> state_;  // null until it is queued: nothing to cancel or release
 };
 
 }  // namespace takt

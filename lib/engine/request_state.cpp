@@ -30,6 +30,11 @@ Status inside_callback(std::string_view what) {
                   fmt::format("{} waits, which is not possible inside a callback of the same engine.", what));
 }
 
+Status in_forked_child(std::string_view what) {
+    return Status(StatusCode::invalid_state,
+                  fmt::format("{} is not possible in a forked child: the engine's thread is its parent's.", what));
+}
+
 }  // namespace
 
 RequestState::RequestState(RequestOptions options, Shared shared, uint64_t submitted_ns, uint32_t max_events)
@@ -64,7 +69,7 @@ void RequestState::store(const Event& event, std::string_view text) {
 // Nothing is locked meanwhile: the callback may cancel, submit and ask for times.
 bool RequestState::deliver(const OnEvent& on_event, Event event) {
     event.delivered_ns = shared_.clock->now_ns();
-    const CallbackThreads::Scope scope(*shared_.callbacks);
+    const CallbackThreads::Scope scope(shared_.callbacks.get());
     std::string thrown;
     try {
         const bool go_on = on_event(event);
@@ -77,6 +82,10 @@ bool RequestState::deliver(const OnEvent& on_event, Event event) {
     }
     const std::lock_guard lock(mutex_);
     callback_failure_ = Status(StatusCode::internal, fmt::format("The event callback threw: {}.", thrown));
+    if (reason_ != FinishReason::none) {  // the engine was ahead of a blocking call's callback
+        reason_ = FinishReason::error;
+        status_ = callback_failure_;
+    }
     cancelled_ = true;
     return false;
 }
@@ -159,7 +168,9 @@ void RequestState::end_of_callbacks() noexcept {
         releases = abandoned_;
     }
     changed_.notify_all();
-    if (releases) release();
+    if (!releases) return;
+    const CallbackThreads::Scope scope(shared_.callbacks.get());
+    release();
 }
 
 // What the callbacks hold goes with them.
@@ -182,6 +193,7 @@ Result<Event> RequestState::next(uint64_t timeout_ns) {
 }
 
 Result<Event> RequestState::pull(uint64_t timeout_ns) {
+    if (shared_.signal->forked()) return in_forked_child("Pulling an event");
     std::unique_lock lock(mutex_);
     const auto ready = [&] { return n_pulled_ < events_.size() || done_; };
     if (!wait_until(changed_, lock, timeout_ns, ready)) {
@@ -205,9 +217,15 @@ Status RequestState::pump(const OnEvent& on_event) {
                       "The request has a callback, so its events can't be pulled.");
     bool go_on = true;
     while (true) {
-        const Result<Event> event = pull(UINT64_MAX);
+        Result<Event> event = pull(UINT64_MAX);
         if (!event.ok()) return event.status();
         const bool is_last = event->type == EventType::finished;
+        if (is_last) {  // a callback that threw may have changed it since it was stored
+            const std::lock_guard lock(mutex_);
+            event->finish_reason = reason_;
+            event->status = status_.code();
+            event->message = status_.message();
+        }
         if (on_event && (is_last || go_on)) {
             go_on = deliver(on_event, *event);
             if (!go_on) cancel();
@@ -218,6 +236,7 @@ Status RequestState::pump(const OnEvent& on_event) {
 
 Status RequestState::wait(uint64_t timeout_ns) {
     if (shared_.callbacks->contains_this_thread()) return inside_callback("Waiting for a request");
+    if (shared_.signal->forked()) return in_forked_child("Waiting for a request");
     std::unique_lock lock(mutex_);
     if (wait_until(changed_, lock, timeout_ns, [&] { return done_; })) return Status();
     return Status(StatusCode::timed_out, fmt::format("The request did not end within {} ns.", timeout_ns));
@@ -230,6 +249,7 @@ void RequestState::cancel() {
 }
 
 void RequestState::abandon() {
+    if (shared_.signal->forked()) return release();
     cancel();
     const bool inside = shared_.callbacks->contains_this_thread();
     {

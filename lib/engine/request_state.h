@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/os.h"
 #include "engine/callback_guard.h"
 #include "engine/request.h"
 
@@ -20,6 +21,10 @@ struct WorkerSignal {
     std::condition_variable changed;
     uint64_t version = 0;                // guarded by mutex
     std::atomic<bool> cancelled{false};  // some request was: those that wait must be looked at
+    const uint32_t generation = os::fork_generation();
+
+    // In a forked child nobody works for the engine: what is waited for never comes.
+    bool forked() const { return generation != os::fork_generation(); }
     void notify() {
         {
             const std::lock_guard lock(mutex);

@@ -9,6 +9,7 @@
 #include "backend/backend.h"
 #include "base/clock.h"
 #include "base/log.h"
+#include "base/os.h"
 #include "base/status.h"
 #include "base/thread_pool.h"
 #include "engine/turn_mutex.h"
@@ -44,12 +45,15 @@ public:
     const std::vector<BackendEntry>& backends() const { return backends_; }
     // "" is the best that is there. not_found lists those present; an absent one says why.
     Result<Backend*> find_backend(std::string_view name);
+    // True in a child forked since: its threads are not here.
+    bool forked() const { return generation_ != os::fork_generation(); }
     // The pool runs one step at a time: held by an engine for each step, and by a load while it packs. First
     // come, first served.
     TurnMutex& pool_mutex() { return pool_mutex_; }
 
 private:
     explicit Runtime(Logger::Sink log) : logger_(std::move(log)) {}
+    const uint32_t generation_ = os::fork_generation();
     std::shared_ptr<const Clock> clock_;
     Logger logger_;
     std::unique_ptr<ThreadPool> pool_;

@@ -3,19 +3,34 @@
 
 #include <mutex>
 #include <utility>
+#include <vector>
 
-#include <nlohmann/json.hpp>
-
+#include "base/json_writer.h"
 #include "engine/chat_prompt.h"
 
 namespace takt {
 namespace {
 
-using Json = nlohmann::ordered_json;
+struct Message {
+    std::string_view role;  // a literal
+    std::string content;
+};
 
 // What isn't UTF-8 becomes U+FFFD: JSON holds text only.
-std::string to_text(const Json& json) {
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string chat_json(const std::vector<Message>& messages) {
+    JsonWriter json;
+    json.begin_object();
+    json.key("messages");
+    json.begin_array();
+    for (const Message& message : messages) {
+        json.begin_object();
+        json.member("role", message.role);
+        json.member("content", message.content);
+        json.end_object();
+    }
+    json.end_array();
+    json.end_object();
+    return json.take();
 }
 
 }  // namespace
@@ -23,7 +38,7 @@ std::string to_text(const Json& json) {
 struct Session::Impl {
     std::shared_ptr<Engine> engine;
     std::string system;
-    Json messages;
+    std::vector<Message> messages;
     std::mutex mutex;  // guards the rest
     bool in_turn = false, cancel_requested = false;
     Request* request = nullptr;  // the turn's, while it runs
@@ -43,8 +58,8 @@ struct Session::Turn {
 };
 
 void Session::Impl::start_over() {
-    messages = Json::array();
-    if (!system.empty()) messages.push_back({{"role", "system"}, {"content", system}});
+    messages.clear();
+    if (!system.empty()) messages.push_back({"system", system});
 }
 
 bool Session::Impl::begin_turn() {
@@ -86,9 +101,9 @@ Result<std::unique_ptr<Request>> Session::send(std::string_view text, RequestOpt
     const Turn turn{*impl_};
     const Model& model = impl_->engine->model();
     if (!options.submitted_ns) options.submitted_ns = impl_->engine->runtime().clock().now_ns();
-    Json chat = {{"messages", impl_->messages}};
-    chat["messages"].push_back({{"role", "user"}, {"content", std::string(text)}});
-    const Result<std::string> prompt = render_chat(model, to_text(chat), true);
+    std::vector<Message> messages = impl_->messages;
+    messages.push_back({"user", std::string(text)});
+    const Result<std::string> prompt = render_chat(model, chat_json(messages), true);
     if (!prompt.ok()) return prompt.status();
     Result<std::vector<int32_t>> ids = encode_rendered(model, *prompt);
     if (!ids.ok()) return ids.status();
@@ -109,8 +124,8 @@ Result<std::unique_ptr<Request>> Session::send(std::string_view text, RequestOpt
     impl_->watch(nullptr);
     TAKT_RETURN_IF_ERROR(ran);
     if ((*request)->status().ok() && has_token) {
-        impl_->messages = std::move(chat["messages"]);
-        impl_->messages.push_back({{"role", "assistant"}, {"content", std::move(answer)}});
+        messages.push_back({"assistant", std::move(answer)});
+        impl_->messages = std::move(messages);
     }
     return request;
 }

@@ -44,14 +44,34 @@ void Worker::stop() {
         stopping_ = true;
     }
     signal_->notify();
-    if (thread_.get_id() == std::this_thread::get_id()) {
+    if (thread_.get_id() == std::this_thread::get_id() || signal_->forked()) {
         thread_.detach();
     } else {
         thread_.join();
     }
 }
 
+void Worker::cancel_all() {
+    {
+        const std::lock_guard lock(signal_->mutex);
+        ++n_cancels_asked_;
+    }
+    signal_->notify();
+}
+
+void Worker::cancel_all_and_wait() {
+    if (signal_->forked()) return;
+    cancel_all();
+    std::unique_lock lock(signal_->mutex);
+    const uint64_t mine = n_cancels_asked_;
+    signal_->changed.wait(lock, [&] { return n_cancels_done_ >= mine; });
+}
+
 Status Worker::enqueue(Waiting waiting, bool limited) {
+    if (signal_->forked()) {
+        return Status(StatusCode::invalid_state,
+                      "The engine is of the parent of this forked process; its thread isn't here.");
+    }
     std::list<Waiting> node;
     node.push_back(std::move(waiting));
     {
@@ -90,7 +110,7 @@ void Worker::loop() {
             fail_all(StatusCode::internal, "A step of the engine threw an exception.");
         }
     }
-    shut_down();
+    end_everything();
 }
 
 // False when the engine ends. Returns at once while there is something to compute.
@@ -110,6 +130,7 @@ bool Worker::wait_for_work() {
 }
 
 void Worker::round() {
+    cancel_if_asked();
     take_incoming();
     end_what_is_over();
     if (running_.empty() && evaluations_.empty() && waiting_.empty()) return;

@@ -37,6 +37,10 @@ public:
     static void start(const std::shared_ptr<Worker>& worker);
     // Cancels everything and waits for the last callback; inside one, lets the thread end by itself.
     void stop();
+    // Everything that was submitted before ends within a step.
+    void cancel_all();
+    // And waits for the last callback. Not inside one.
+    void cancel_all_and_wait();
 
     std::vector<PagePool>& pools() { return pools_; }
     uint64_t next_sequence() { return next_sequence_.fetch_add(1); }
@@ -49,6 +53,7 @@ private:
     void loop();
     bool wait_for_work();
     void round();
+    void cancel_if_asked();
     void take_incoming();
     bool end_if_over(RunningRequest& request, uint64_t now_ns);
     bool drop_if_over(Waiting& waiting, uint64_t now_ns);
@@ -63,7 +68,7 @@ private:
     void finish(RunningRequest& request, FinishReason reason, Status status, uint64_t end_ns) noexcept;
     void drop_finished();
     void fail_all(StatusCode code, const char* sentence) noexcept;
-    void shut_down() noexcept;
+    void end_everything() noexcept;
 
     const std::shared_ptr<Runtime> runtime_;
     const std::shared_ptr<const Model> model_;
@@ -79,6 +84,7 @@ private:
     // Guarded by signal_->mutex. Lists, so that the worker takes what came without allocating.
     std::list<Waiting> incoming_;
     bool stopping_ = false;
+    uint64_t n_cancels_asked_ = 0, n_cancels_done_ = 0;
 
     // The worker's own.
     std::list<Waiting> waiting_;

@@ -83,14 +83,29 @@ void Worker::fail_all(StatusCode code, const char* sentence) noexcept {
     evaluations_.clear();
 }
 
-void Worker::shut_down() noexcept {
+void Worker::cancel_if_asked() {
+    uint64_t asked = 0;
+    {
+        const std::lock_guard lock(signal_->mutex);
+        asked = n_cancels_asked_;
+        if (asked == n_cancels_done_) return;
+    }
+    end_everything();
+    {
+        const std::lock_guard lock(signal_->mutex);
+        n_cancels_done_ = asked;
+    }
+    signal_->changed.notify_all();
+}
+
+void Worker::end_everything() noexcept {
     const uint64_t now_ns = runtime_->clock().now_ns();
     {
         const std::lock_guard lock(signal_->mutex);
         waiting_.splice(waiting_.end(), incoming_);
     }
     const auto fail = [](const EvaluationJob& job) {
-        job.evaluation->fail(make_status(StatusCode::cancelled, "The engine was destroyed."));
+        job.evaluation->fail(make_status(StatusCode::cancelled, "The evaluation was cancelled."));
     };
     for (const Running& request : running_) finish(*request, FinishReason::cancelled, {}, now_ns);
     for (const EvaluationJob& job : evaluations_) fail(job);

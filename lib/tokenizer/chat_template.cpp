@@ -11,7 +11,7 @@
 #include "tokenizer/jinja/lexer.h"
 #include "tokenizer/jinja/parser.h"
 #include "tokenizer/jinja/text.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace takt {
 
@@ -71,8 +71,19 @@ Result<std::shared_ptr<const ChatTemplate>> ChatTemplate::parse(std::string_view
 }
 
 Result<std::string> ChatTemplate::render(std::string_view context_json, int64_t now_unix_seconds) const {
+    return render_value(context_json, nullptr, now_unix_seconds);
+}
+
+Result<std::string> ChatTemplate::render_chat(std::string_view chat_json, const ChatVariables& added,
+                                              int64_t now_unix_seconds) const {
+    return render_value(chat_json, &added, now_unix_seconds);
+}
+
+Result<std::string> ChatTemplate::render_value(std::string_view json, const ChatVariables* added,
+                                               int64_t now_unix_seconds) const {
     try {
-        Result<jinja::Value> context = jinja::parse_context(impl_->limits, context_json);
+        Result<jinja::Value> context = jinja::parse_context(impl_->limits, json);
+        if (context.ok() && added) context = jinja::chat_context(*context, *added);
         if (!context.ok()) return context.status();
         jinja::Evaluator evaluator(impl_->tree, impl_->limits, now_unix_seconds, std::move(*context));
         try {

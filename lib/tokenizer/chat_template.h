@@ -18,6 +18,12 @@ struct ChatTemplateLimits {
     uint64_t max_template_bytes = 1u << 20;
 };
 
+// What a template expects beside the conversation.
+struct ChatVariables {
+    bool add_generation_prompt = true;  // in any case, whatever the JSON says
+    std::string bos_token, eos_token;
+};
+
 class ChatTemplate {
 public:
     // Parses; unknown filters, tests and statements are refused here, by name, line and column.
@@ -30,9 +36,15 @@ public:
     // an object (with byte offset), template_error for everything the template does wrong. now_unix_seconds
     // serves strftime_now, which knows no time zone: add the zone's offset for local time.
     Result<std::string> render(std::string_view context_json, int64_t now_unix_seconds) const;
+    // The same for a conversation: messages must be an array of objects with a role. added stand in for members that
+    // chat_json lacks; tools and documents are none where absent.
+    Result<std::string> render_chat(std::string_view chat_json, const ChatVariables& added,
+                                    int64_t now_unix_seconds) const;
 
 private:
     struct Impl;
+    Result<std::string> render_value(std::string_view json, const ChatVariables* added,
+                                     int64_t now_unix_seconds) const;
     explicit ChatTemplate(std::unique_ptr<Impl> impl);
     std::unique_ptr<Impl> impl_;
 };

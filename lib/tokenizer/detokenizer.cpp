@@ -1,7 +1,7 @@
 // Holds back the bytes of an unfinished character until the tokens behind it finish it or rule it out.
 #include "tokenizer/detokenizer.h"
 
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 namespace takt {
 namespace {

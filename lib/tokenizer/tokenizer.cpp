@@ -12,7 +12,7 @@
 #include "tokenizer/pre_tokenizer.h"
 #include "tokenizer/special_matcher.h"
 #include "tokenizer/spm_encoder.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 #include "tokenizer/vocabulary.h"
 
 namespace takt {

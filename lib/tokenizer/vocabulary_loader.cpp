@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "tokenizer/end_of_generation.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 #include "tokenizer/vocabulary.h"
 
 namespace takt {

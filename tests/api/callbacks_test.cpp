@@ -140,9 +140,11 @@ TEST_CASE("An exception in a callback ends its request, not the process") {
     takt_request* request = nullptr;
     REQUIRE(takt_engine_submit(stack.engine, &ask, &request) == TAKT_OK);
     REQUIRE(takt_request_wait(request, UINT64_MAX) == TAKT_OK);
-    CHECK(listener.reason == TAKT_FINISH_CANCELLED);
+    CHECK(listener.reason == TAKT_FINISH_ERROR);
+    CHECK(takt_request_status(request, nullptr) == TAKT_ERROR_INTERNAL);
     takt_request_destroy(request);
-    REQUIRE(takt_engine_generate(stack.engine, &ask, nullptr) == TAKT_OK);
+    REQUIRE(takt_engine_generate(stack.engine, &ask, nullptr) == TAKT_ERROR_INTERNAL);
+    CHECK(last_error_names("from the callback"));
     CHECK(listener.finished == 2);
     CHECK(listener.released == 2);
 }

@@ -20,6 +20,7 @@ static void null_is_fine_for_destroy(void) {
     CHECK(takt_runtime_now_ns(NULL) == 0 && takt_runtime_thread_count(NULL) == 0 &&
           takt_backend_count(NULL) == 0);
     CHECK(takt_engine_context_tokens(NULL) == 0);
+    CHECK_FAILS(INVALID, "engine", takt_engine_cancel_all(NULL));
 }
 
 static void init(void) {

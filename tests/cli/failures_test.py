@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
 """Exit statuses and sentences: wrong usage is 2, a failure is 1, and nothing ends by a signal."""
-import os, subprocess, tempfile, unittest
+import os, signal, subprocess, tempfile, time, unittest
 
 from command import LLAMA, TAKT, Done, TaktTest, takt
+
+
+def catches_interrupts(pid):
+    with open(f"/proc/{pid}/status") as status:
+        caught = next(line for line in status if line.startswith("SigCgt:"))
+    return int(caught.split()[1], 16) >> (signal.SIGINT - 1) & 1 == 1
 
 
 class Usage(TaktTest):
@@ -16,6 +22,20 @@ class Usage(TaktTest):
                           ["run", "-m", LLAMA, "--raw", "-p", "a", "--system", "b"]):
             with self.subTest(arguments=arguments):
                 self.fails([], *arguments, status=2)
+
+    def test_what_is_wrong_is_named(self):
+        self.fails(["no command fly"], "fly", status=2)
+        self.fails(["--sequences", "at least 1"], "plan", "-m", LLAMA, "--sequences", "0", status=2)
+        self.fails(["18446744073709551616", "whole number"], "run", "-m", LLAMA, "-p", "a", "--seed", "18446744073709551616", status=2)
+        for number in ("0x10", "1e3", "+1", " 1", "", "4294967296"):
+            self.fails(["whole number"], "run", "-m", LLAMA, "-p", "a", "-n", number, status=2)
+        self.fails(["1,2,", "comma"], "run", "-m", LLAMA, "--ids", "1,2,", status=2)
+        self.fails(["--ids is empty"], "run", "-m", LLAMA, "--ids", "", status=2)
+        self.fails(["byte"], "template", "-m", LLAMA, stdin=b'{"messages":[],"x":1e999}')
+
+    def test_numbers_are_decimal(self):
+        done = self.well("run", "-m", LLAMA, "--raw", "-p", "ab", "-n", "010", "--ignore-eos", "--json")
+        self.assertEqual(done.lines[-1]["timing"]["generated_tokens"], 10)
 
     def test_help_and_version_are_0(self):
         for arguments in (["--help"], ["run", "--help"], ["bench", "-h"], ["--version"]):
@@ -65,6 +85,28 @@ class Files(TaktTest):
         done = subprocess.run([TAKT, "run", "-m", LLAMA, "--raw", "-p", "ab", "-n", "2"], stdout=subprocess.PIPE, stderr=None,
                               preexec_fn=lambda: os.close(2))
         self.assertEqual(done.returncode, 0)
+
+    def test_a_closed_stdin_is_an_empty_one(self):
+        for arguments, out in ((["tokenize"], b'{"ids":[]}'), (["chat", "-t", "1"], b"")):
+            done = subprocess.run([TAKT, *arguments, "-m", LLAMA], stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60,
+                                  preexec_fn=lambda: os.close(0))
+            self.assertEqual((done.returncode, done.stdout.strip()), (0, out), done.stderr)
+
+    def test_interrupting_a_long_evaluation(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "x.npy")
+            ids = ",".join(["5"] * 256)
+            for seconds in (0, 0.05, 0.3):
+                process = subprocess.Popen([TAKT, "logits", "-m", LLAMA, "--backend", "reference", "--chunk", "1", "--ids", ids, "-o", out],
+                                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                while not catches_interrupts(process.pid):
+                    time.sleep(0.01)
+                time.sleep(seconds)
+                process.send_signal(signal.SIGINT)
+                done = Done("logits", process, *process.communicate(timeout=60))
+                # After the end there is nothing to stop.
+                self.assertIn(done.status, (0, 1))
+                self.assertEqual([f for f in os.listdir(folder) if f.endswith(".tmp")], [])
 
     def test_broken_utf8_on_the_command_line(self):
         process = subprocess.Popen([TAKT.encode(), b"run", b"-m", LLAMA.encode(), b"--raw", b"-n", b"2", b"--json", b"-p", b"a\xff\xfe"],

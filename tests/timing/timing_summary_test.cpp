@@ -62,7 +62,8 @@ Timeline timeline_of(uint64_t submitted, std::optional<uint64_t> scheduled, std:
 }  // namespace
 
 TEST_CASE("the timelines of metric_vectors.json have the values given there") {
-    for (const auto& row : metric_vectors().at("timelines").at("rows")) {
+    const auto vectors = metric_vectors();
+    for (const auto& row : vectors.at("timelines").at("rows")) {
         INFO(row.at("id"));
         const auto& wanted = row.at("expect");
         Timeline timeline =

@@ -117,7 +117,7 @@ TEST_CASE("Variables that are no JSON object are the caller's error") {
     std::string deep = "{\"a\": " + std::string(100000, '[');
     std::string message;
     takt::test::on_small_stack([&] { message = chat->render(deep, 0).status().message(); });
-    CHECK_THAT(message, Contains("limit of 200 levels"));
+    CHECK_THAT(message, Contains("deeper than 200 levels"));
     CHECK(*chat->render(R"({"a": 1, "b": 2, "a": [3]})", 0) == "[3]");
 }
 

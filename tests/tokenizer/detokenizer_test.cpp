@@ -4,7 +4,7 @@
 #include <random>
 
 #include "tokenizer/detokenizer.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 #include "vocabularies.h"
 
 using namespace takt;

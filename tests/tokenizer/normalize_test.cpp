@@ -7,7 +7,7 @@
 #include <random>
 
 #include "tokenizer/normalize.h"
-#include "tokenizer/utf8.h"
+#include "base/utf8.h"
 
 using namespace takt;
 

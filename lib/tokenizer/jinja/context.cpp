@@ -57,7 +57,7 @@ public:
     }
     bool parse_error(size_t position, const std::string&, const nlohmann::json::exception& why) {
         (void)why;
-        error = fmt::format("Template variables are not JSON: unexpected input at byte {}.", position);
+        error = fmt::format("The chat JSON is not valid at byte {}.", position);
         return false;
     }
 
@@ -73,7 +73,7 @@ private:
 
     bool open(bool object) {
         if (open_.size() >= max_depth_) {
-            error = fmt::format("Template variables nest deeper than the limit of {} levels.", max_depth_);
+            error = fmt::format("The chat JSON is nested deeper than {} levels.", max_depth_);
             return false;
         }
         open_.push_back({object ? std::make_shared<Dict>() : nullptr, {}, {}});
@@ -105,10 +105,48 @@ Result<Value> parse_context(const ChatTemplateLimits& limits, std::string_view j
     if (!builder.result.is_dict()) {
         return Status(
             StatusCode::invalid_argument,
-            fmt::format("Template variables must be one JSON object, at byte 0 begins a value of type {}.",
+            fmt::format("The chat JSON is not an object: at byte 0 begins a value of type {}.",
                         type_name(builder.result)));
     }
     return std::move(builder.result);
+}
+
+namespace {
+
+// content is the template's own business.
+Status check_messages(const Dict& chat) {
+    const auto invalid = [](std::string text) {
+        return Status(StatusCode::invalid_argument, std::move(text));
+    };
+    const Value* messages = chat.find(std::string_view("messages"));
+    if (!messages) return invalid("The chat JSON has no member messages.");
+    if (!messages->is_list()) return invalid("The chat JSON's messages is not an array.");
+    const Values& items = messages->list().items;
+    for (size_t i = 0; i < items.size(); ++i) {
+        if (!items[i].is_dict()) return invalid(fmt::format("messages[{}] is not an object.", i));
+        const Value* role = items[i].dict().find(std::string_view("role"));
+        if (!role || !role->is_text())
+            return invalid(fmt::format("messages[{}].role is missing or not a string.", i));
+    }
+    return {};
+}
+
+}  // namespace
+
+Result<Value> chat_context(const Value& parsed, const ChatVariables& added) {
+    const Dict& chat = parsed.dict();
+    TAKT_RETURN_IF_ERROR(check_messages(chat));
+    const auto all = std::make_shared<Dict>();
+    for (const auto& [key, value] : chat.items) all->set(key, value);
+    const auto set_default = [&](std::string_view name, Value value) {
+        if (!all->find(name)) all->set(make_text(std::string(name)), std::move(value));
+    };
+    all->set(make_text("add_generation_prompt"), added.add_generation_prompt);
+    set_default("bos_token", make_text(added.bos_token));
+    set_default("eos_token", make_text(added.eos_token));
+    set_default("tools", None{});
+    set_default("documents", None{});
+    return Value(std::shared_ptr<const Dict>(all));
 }
 
 }  // namespace takt::jinja

@@ -69,4 +69,17 @@ inline void append_utf8(std::string& out, uint32_t code_point) {
     }
 }
 
+// The text with U+FFFD for what isn't UTF-8.
+inline std::string valid_utf8(std::string_view text) {
+    std::string out;
+    for (size_t pos = 0; pos < text.size();) {
+        const size_t end = utf8_valid_end(text, pos);
+        out += text.substr(pos, end - pos);
+        if (end == text.size()) break;
+        append_utf8(out, 0xFFFD);
+        pos = end + utf8_step(text, end).size;
+    }
+    return out;
+}
+
 }  // namespace takt

@@ -1,0 +1,178 @@
+// One allocation after the other fails, in every call: a status comes back, nothing hangs, ends the process or is
+// told twice. A program of its own, since it replaces operator new.
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <cstdlib>
+#include <functional>
+#include <new>
+
+#include "c_fixture.h"
+
+namespace {
+
+// Allocations of the thread that asks, until one fails.
+thread_local bool counting = false;
+thread_local long until_failure = 0;
+thread_local bool has_failed = false;
+
+void* try_to_allocate(size_t size) noexcept {
+    if (counting && until_failure-- == 0) {
+        has_failed = true;
+        return nullptr;
+    }
+    return std::malloc(size == 0 ? 1 : size);
+}
+
+void* allocate(size_t size) {
+    if (void* memory = try_to_allocate(size)) return memory;
+    throw std::bad_alloc();
+}
+
+}  // namespace
+
+// Not inlined, or the compiler takes malloc and free for a mismatch.
+[[gnu::noinline]] void* operator new(size_t size) {
+    return allocate(size);
+}
+[[gnu::noinline]] void* operator new[](size_t size) {
+    return allocate(size);
+}
+[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
+    return try_to_allocate(size);
+}
+[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept {
+    return try_to_allocate(size);
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete[](void* memory) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
+    std::free(memory);
+}
+[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept {
+    std::free(memory);
+}
+
+using namespace takt_test;
+
+namespace {
+
+constexpr std::string_view kChat =
+    R"({"messages":[{"role":"user","content":"hi"}],"tools":[{"name":"clock","parameters":{}}]})";
+
+// Fails the first allocation of the call, then the second, … until it needs no more.
+void fail_each(const std::function<takt_status()>& call) {
+    for (long k = 0;; ++k) {
+        until_failure = k;
+        has_failed = false;
+        counting = true;
+        const takt_status status = call();
+        counting = false;
+        if (!has_failed) {
+            INFO(takt_last_error());
+            CHECK(k > 0);
+            CHECK(status == TAKT_OK);
+            return;
+        }
+        CAPTURE(k, takt_last_error());
+        // A reserve that fails may be done without.
+        REQUIRE((status == TAKT_ERROR_OUT_OF_MEMORY || status == TAKT_OK));
+    }
+}
+
+// What a request's callbacks were told, without allocating.
+struct Told {
+    int finished = 0, released = 0;
+    static int32_t event(void* user_data, const takt_event* event) {
+        if (event->type == TAKT_EVENT_FINISHED) ++static_cast<Told*>(user_data)->finished;
+        return TAKT_CONTINUE;
+    }
+    static void release(void* user_data) { ++static_cast<Told*>(user_data)->released; }
+};
+
+}  // namespace
+
+TEST_CASE("Memory that runs out while a model is loaded is a status") {
+    Stack stack;
+    const std::string path = tiny_model();
+    fail_each([&] {
+        takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
+        load.path = path.c_str();
+        takt_model* model = nullptr;
+        const takt_status status = takt_model_load(stack.runtime, &load, &model);
+        takt_model_destroy(model);
+        return status;
+    });
+    fail_each([&] {
+        takt_engine* engine = nullptr;
+        const takt_status status = takt_engine_create(stack.model, nullptr, &engine);
+        takt_engine_destroy(engine);
+        return status;
+    });
+}
+
+TEST_CASE("Memory that runs out while a model is described is a status") {
+    Stack stack;
+    size_t size = 0;
+    fail_each([&] { return takt_model_inspect(stack.model, nullptr, 0, &size); });
+    fail_each([&] { return takt_model_program(stack.model, nullptr, 0, &size); });
+    fail_each([&] { return takt_model_tokenize(stack.model, "a b c", 5, 0, nullptr, 0, &size); });
+    fail_each([&] {
+        return takt_model_render_chat(stack.model, kChat.data(), kChat.size(), 1, nullptr, 0, &size);
+    });
+}
+
+TEST_CASE("Memory that runs out in a submit leaves nothing told and nothing running") {
+    Stack stack;
+    const takt_request_options golden = golden_request(3);
+    fail_each([&] {
+        Told told;
+        takt_request_options ask = golden;
+        ask.on_event = Told::event;
+        ask.on_release = Told::release;
+        ask.user_data = &told;
+        takt_request* request = nullptr;
+        const takt_status status = takt_engine_submit(stack.engine, &ask, &request);
+        counting = false;
+        if (status != TAKT_OK) {
+            CHECK(request == nullptr);
+            // Whatever had been queued would be told within this one.
+            takt_request_options other = golden_request(8);
+            CHECK(takt_engine_generate(stack.engine, &other, nullptr) == TAKT_OK);
+            CHECK(told.finished == 0);
+            CHECK(told.released == 0);
+        } else {
+            takt_request_destroy(request);
+            CHECK(told.finished == 1);
+            CHECK(told.released == 1);
+        }
+        return status;
+    });
+}
+
+TEST_CASE("Memory that runs out in a blocking call is a status") {
+    Stack stack;
+    const takt_request_options ask = golden_request(3);
+    fail_each([&] {
+        return takt_engine_generate(stack.engine, &ask, nullptr);
+    });
+    fail_each([&] {
+        return takt_engine_evaluate(
+            stack.engine, golden_prompt().data(), golden_prompt().size(), 3, 0,
+            [](void*, size_t, const float*, size_t) -> int32_t { return TAKT_CONTINUE; }, nullptr);
+    });
+    fail_each([&] {
+        takt_session* session = nullptr;
+        takt_status status = takt_session_create(stack.engine, "be brief", 8, &session);
+        if (status != TAKT_OK) return status;
+        takt_request_options turn = TAKT_REQUEST_OPTIONS_INIT;
+        turn.max_tokens = 2;
+        status = takt_session_send(session, "hi", 2, &turn, nullptr);
+        takt_session_destroy(session);
+        return status;
+    });
+}
