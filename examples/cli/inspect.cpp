@@ -140,9 +140,8 @@ Command add_plan(CLI::App& app) {
     CLI::App* command = app.add_subcommand("plan", "Bytes of weights, pages and scratch");
     add_common(*command, options->common);
     add_number(*command, "--ctx", options->context_tokens,
-                        "Positions of one sequence; default: the smaller of 4096 and the model's");
-    add_number(*command, "--sequences", options->sequences, "Sequences at once")
-        ->capture_default_str();
+               "Positions of one sequence; default: the smaller of 4096 and the model's");
+    add_number(*command, "--sequences", options->sequences, "Sequences at once")->capture_default_str();
     return {command, [options] { return plan(*options); }};
 }
 

@@ -38,7 +38,7 @@ void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model) {
 void add_generation(CLI::App& app, GenerationOptions& options) {
     add_number(app, "-n", options.max_tokens, "Tokens to generate at most")->capture_default_str();
     add_number(app, "--ctx", options.context_tokens,
-                   "Positions of prompt and answer together; default: the smaller of 4096 and the model's");
+               "Positions of prompt and answer together; default: the smaller of 4096 and the model's");
     app.add_option("--temp", options.temperature, "Temperature; 0 takes the likeliest token")
         ->capture_default_str();
     add_number(app, "--seed", options.seed, "Seed of the draws")->capture_default_str();

@@ -98,7 +98,7 @@ Command add_perplexity(CLI::App& app) {
     add_common(*command, options->common);
     command->add_option("-f,--file", options->file, "Text")->required();
     add_number(*command, "--ctx", options->context_tokens,
-                        "Tokens of a window; default: the smaller of 4096 and the model's");
+               "Tokens of a window; default: the smaller of 4096 and the model's");
     add_number(*command, "--chunk", options->chunk, "Rows a step; 1: the decode kernels");
     command->add_flag("--score-all", options->score_all, "Score the first half of each window too");
     return {command, [options] { return run(*options); }};

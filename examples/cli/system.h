@@ -50,8 +50,8 @@ bool interrupted();
 // Throws Failure once SIGINT or SIGTERM came.
 void check_interrupted();
 
-// While one of these lives, SIGINT and SIGTERM call on_interrupt on a helper thread, where locks may be taken; SIGINT
-// does nothing else then.
+// While one of these lives, SIGINT and SIGTERM call on_interrupt on a helper thread, where locks may be
+// taken; SIGINT does nothing else then.
 class InterruptListener {
 public:
     explicit InterruptListener(std::function<void()> on_interrupt);

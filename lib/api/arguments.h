@@ -44,15 +44,17 @@ inline Status check_reserved(uint32_t value, std::string_view name) {
     return Status(StatusCode::invalid_argument, fmt::format("{} is {}, it must be 0.", name, value));
 }
 
-// A load keeps every other one waiting, and its own callbacks may not wait; a forked child has no threads to wait for.
+// A load keeps every other one waiting, and its own callbacks may not wait; a forked child has no threads to
+// wait for.
 inline Status check_may_load(const Runtime& runtime, std::string_view call) {
     if (CallbackThreads::holds_up_every_engine()) {
         return Status(StatusCode::invalid_state,
                       fmt::format("{} can't be called inside a progress or log callback.", call));
     }
     if (runtime.forked()) {
-        return Status(StatusCode::invalid_state,
-                      fmt::format("{}: the runtime's threads are those of this forked process' parent.", call));
+        return Status(
+            StatusCode::invalid_state,
+            fmt::format("{}: the runtime's threads are those of this forked process' parent.", call));
     }
     return {};
 }

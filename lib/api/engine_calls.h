@@ -1,5 +1,5 @@
-// The way from an engine's handle to the engine: closed by takt_engine_destroy, though a session keeps the engine
-// itself alive.
+// The way from an engine's handle to the engine: closed by takt_engine_destroy, though a session keeps the
+// engine itself alive.
 #pragma once
 
 #include <condition_variable>
@@ -16,8 +16,8 @@ class EngineCalls {
 public:
     explicit EngineCalls(std::shared_ptr<Engine> engine);
 
-    // One call on its way through the engine, which takt_engine_destroy waits for. Calls that come while it waits
-    // are refused; later ones are those of sessions, which have the engine from then on to themselves.
+    // One call on its way through the engine, which takt_engine_destroy waits for. Calls that come while it
+    // waits are refused; later ones are those of sessions, which have the engine from then on to themselves.
     class Call {
     public:
         explicit Call(EngineCalls& calls);

@@ -1,5 +1,5 @@
-// JSON text written from front to back. Unlike a tree of values it needs memory for its text alone, and running
-// out of that is an exception like any other.
+// JSON text written from front to back. Unlike a tree of values it needs memory for its text alone, and
+// running out of that is an exception like any other.
 #pragma once
 
 #include <concepts>

@@ -62,8 +62,8 @@ uint32_t cgroup_cpus(const std::string& root = "");
 // crash reporter. Throws what std::thread throws.
 std::thread start_quiet_thread(const char* name, std::function<void()> body);
 
-// How often this process was forked from one that already used takt: of threads that were started under another
-// number nothing is left here.
+// How often this process was forked from one that already used takt: of threads that were started under
+// another number nothing is left here.
 uint32_t fork_generation();
 
 // The CPU that the calling thread runs on now; -1 where the system doesn't tell.

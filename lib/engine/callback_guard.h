@@ -1,4 +1,5 @@
-// Whether the calling thread is inside a callback: calls that wait are refused there, and a destroy is deferred.
+// Whether the calling thread is inside a callback: calls that wait are refused there, and a destroy is
+// deferred.
 #pragma once
 
 namespace takt {

@@ -44,8 +44,8 @@ public:
     // Logits of positions first_position…, on this thread; false from on_logits stops with `cancelled`.
     Status evaluate(std::span<const int32_t> ids, size_t first_position, uint32_t chunk_tokens,
                     const std::function<bool(size_t position, std::span<const float> logits)>& on_logits);
-    // Whatever was submitted before ends within a step as cancelled; the second also waits for the last callback
-    // and is not for callbacks.
+    // Whatever was submitted before ends within a step as cancelled; the second also waits for the last
+    // callback and is not for callbacks.
     void cancel_all();
     void cancel_all_and_wait();
     // True on the thread that is inside one of this engine's callbacks, or in one that holds up every engine.

@@ -31,8 +31,9 @@ Status inside_callback(std::string_view what) {
 }
 
 Status in_forked_child(std::string_view what) {
-    return Status(StatusCode::invalid_state,
-                  fmt::format("{} is not possible in a forked child: the engine's thread is its parent's.", what));
+    return Status(
+        StatusCode::invalid_state,
+        fmt::format("{} is not possible in a forked child: the engine's thread is its parent's.", what));
 }
 
 }  // namespace

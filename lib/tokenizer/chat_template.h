@@ -36,8 +36,8 @@ public:
     // an object (with byte offset), template_error for everything the template does wrong. now_unix_seconds
     // serves strftime_now, which knows no time zone: add the zone's offset for local time.
     Result<std::string> render(std::string_view context_json, int64_t now_unix_seconds) const;
-    // The same for a conversation: messages must be an array of objects with a role. added stand in for members that
-    // chat_json lacks; tools and documents are none where absent.
+    // The same for a conversation: messages must be an array of objects with a role. added stand in for
+    // members that chat_json lacks; tools and documents are none where absent.
     Result<std::string> render_chat(std::string_view chat_json, const ChatVariables& added,
                                     int64_t now_unix_seconds) const;
 

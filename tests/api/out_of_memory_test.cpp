@@ -1,5 +1,5 @@
-// One allocation after the other fails, in every call: a status comes back, nothing hangs, ends the process or is
-// told twice. A program of its own, since it replaces operator new.
+// One allocation after the other fails, in every call: a status comes back, nothing hangs, ends the process
+// or is told twice. A program of its own, since it replaces operator new.
 #include <catch2/catch.hpp>
 
 #include <atomic>
@@ -157,9 +157,7 @@ TEST_CASE("Memory that runs out in a submit leaves nothing told and nothing runn
 TEST_CASE("Memory that runs out in a blocking call is a status") {
     Stack stack;
     const takt_request_options ask = golden_request(3);
-    fail_each([&] {
-        return takt_engine_generate(stack.engine, &ask, nullptr);
-    });
+    fail_each([&] { return takt_engine_generate(stack.engine, &ask, nullptr); });
     fail_each([&] {
         return takt_engine_evaluate(
             stack.engine, golden_prompt().data(), golden_prompt().size(), 3, 0,

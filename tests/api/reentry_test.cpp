@@ -123,7 +123,8 @@ TEST_CASE("Calls that wait are refused in a release on the engine's thread") {
         if (event.type == TAKT_EVENT_FINISHED) takt_request_destroy(request);
     };
     hooks.on_release = [&] {
-        got = {generate(stack.engine), takt_request_wait(other, UINT64_MAX), takt_engine_destroy(stack.engine)};
+        got = {generate(stack.engine), takt_request_wait(other, UINT64_MAX),
+               takt_engine_destroy(stack.engine)};
         takt_request_destroy(other);
         released = true;
     };

@@ -103,10 +103,9 @@ Result<Value> parse_context(const ChatTemplateLimits& limits, std::string_view j
         return Status(StatusCode::invalid_argument, std::move(builder.error));
     }
     if (!builder.result.is_dict()) {
-        return Status(
-            StatusCode::invalid_argument,
-            fmt::format("The chat JSON is not an object: at byte 0 begins a value of type {}.",
-                        type_name(builder.result)));
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("The chat JSON is not an object: at byte 0 begins a value of type {}.",
+                                  type_name(builder.result)));
     }
     return std::move(builder.result);
 }
