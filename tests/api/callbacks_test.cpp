@@ -161,11 +161,13 @@ TEST_CASE("Another thread cancels a running request") {
     listener.attach(ask);
     takt_request* request = nullptr;
     REQUIRE(takt_engine_submit(stack.engine, &ask, &request) == TAKT_OK);
+    takt_status cancelled = TAKT_ERROR_INTERNAL;
     std::thread other([&] {
         while (!running) std::this_thread::yield();
-        CHECK(takt_request_cancel(request) == TAKT_OK);
+        cancelled = takt_request_cancel(request);
     });
     other.join();
+    CHECK(cancelled == TAKT_OK);
     REQUIRE(takt_request_wait(request, UINT64_MAX) == TAKT_OK);
     CHECK((listener.reason == TAKT_FINISH_CANCELLED || listener.ids.size() == 200));
     CHECK(takt_request_cancel(request) == TAKT_OK);
@@ -225,11 +227,12 @@ TEST_CASE("A request destroyed inside its own callback ends after it and is rele
     Stack stack;
     takt_request* request = nullptr;
     std::atomic<bool> destroyed = false;
+    std::atomic<int> released_inside = -1;
     Listener listener;
     listener.on_token = [&](const takt_event& event) {
         if (event.token_index == 1) {
             takt_request_destroy(request);
-            CHECK(listener.released == 0);
+            released_inside = listener.released.load();
             destroyed = true;
         }
         return TAKT_CONTINUE;
@@ -240,6 +243,7 @@ TEST_CASE("A request destroyed inside its own callback ends after it and is rele
     while (!destroyed) std::this_thread::yield();
     REQUIRE(takt_engine_destroy(stack.engine) == TAKT_OK);  // waits for the last callback
     stack.engine = nullptr;
+    CHECK(released_inside == 0);
     CHECK(listener.finished == 1);
     CHECK(listener.released == 1);
 }

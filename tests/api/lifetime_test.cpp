@@ -21,7 +21,7 @@ std::vector<int32_t> greedy_ids(takt_engine* engine, uint32_t max_tokens) {
             static_cast<std::vector<int32_t>*>(user_data)->push_back(event->token_id);
         return TAKT_CONTINUE;
     };
-    REQUIRE(takt_engine_generate(engine, &ask, nullptr) == TAKT_OK);
+    if (takt_engine_generate(engine, &ask, nullptr) != TAKT_OK) ids.clear();  // no REQUIRE: on any thread
     return ids;
 }
 
@@ -105,11 +105,13 @@ TEST_CASE("Destroying an engine ends a blocking call of another thread") {
         return TAKT_CONTINUE;
     };
     takt_timing timing = empty_timing();
-    std::thread other([&] { CHECK(takt_engine_generate(stack.engine, &ask, &timing) == TAKT_OK); });
+    takt_status generated = TAKT_ERROR_INTERNAL;
+    std::thread other([&] { generated = takt_engine_generate(stack.engine, &ask, &timing); });
     while (!running) std::this_thread::yield();
     REQUIRE(takt_engine_destroy(stack.engine) == TAKT_OK);
     stack.engine = nullptr;
     other.join();
+    CHECK(generated == TAKT_OK);
     CHECK((timing.finish_reason == TAKT_FINISH_CANCELLED || timing.generated_tokens == 200));
 }
 
