@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "tokenizer/jinja/compare.h"
+#include "tokenizer/jinja/merge_sort.h"
 #include "tokenizer/jinja/print.h"
 #include "tokenizer/jinja/text.h"
 
@@ -123,8 +124,7 @@ private:
         std::vector<const std::pair<Value, Value>*> order;
         for (const auto& item : dict.items) order.push_back(&item);
         if (style_.sort_keys) {
-            std::stable_sort(order.begin(), order.end(),
-                             [&](auto* a, auto* b) { return less(m_, a->first, b->first); });
+            merge_sort(order, [&](auto* a, auto* b) { return less(m_, a->first, b->first); });
         }
         sink_.add("{");
         ++level_;

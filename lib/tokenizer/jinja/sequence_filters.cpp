@@ -6,6 +6,7 @@
 #include "tokenizer/jinja/arithmetic.h"
 #include "tokenizer/jinja/compare.h"
 #include "tokenizer/jinja/filters.h"
+#include "tokenizer/jinja/merge_sort.h"
 #include "tokenizer/jinja/print.h"
 #include "tokenizer/jinja/text.h"
 
@@ -104,7 +105,7 @@ Value sort_key(Machine& m, const Key& key, const Value& item) {
 Values sorted(Machine& m, const Values& items, const Key& key, bool reversed) {
     std::vector<std::pair<Value, size_t>> order;
     for (size_t i = 0; i < items.size(); ++i) order.emplace_back(sort_key(m, key, items[i]), i);
-    std::stable_sort(order.begin(), order.end(), [&](const auto& a, const auto& b) {
+    merge_sort(order, [&](const auto& a, const auto& b) {
         return reversed ? less(m, b.first, a.first) : less(m, a.first, b.first);
     });
     Values out;
