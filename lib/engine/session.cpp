@@ -45,7 +45,8 @@ struct Session::Impl {
 
     void start_over();
     bool begin_turn();
-    void watch(Request* running);
+    Result<std::unique_ptr<Request>> submit(RequestOptions options);
+    void forget_request();
 };
 
 // From send() to its return, on every path.
@@ -70,11 +71,19 @@ bool Session::Impl::begin_turn() {
     return true;
 }
 
-// nullptr: it has ended. A cancel that came before the request was there reaches it here.
-void Session::Impl::watch(Request* running) {
+// A cancel that comes meanwhile waits for the request it is meant for; one that came before reaches it here.
+Result<std::unique_ptr<Request>> Session::Impl::submit(RequestOptions options) {
     const std::lock_guard lock(mutex);
-    request = running;
-    if (request && cancel_requested) request->cancel();
+    Result<std::unique_ptr<Request>> submitted = engine->submit(std::move(options));
+    if (!submitted.ok()) return submitted;
+    request = submitted->get();
+    if (cancel_requested) request->cancel();
+    return submitted;
+}
+
+void Session::Impl::forget_request() {
+    const std::lock_guard lock(mutex);
+    request = nullptr;
 }
 
 Session::Session(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -111,9 +120,8 @@ Result<std::unique_ptr<Request>> Session::send(std::string_view text, RequestOpt
     const std::function<bool(const Event&)> on_event = std::move(options.on_event);
     options.on_event = nullptr;
 
-    Result<std::unique_ptr<Request>> request = impl_->engine->submit(std::move(options));
+    Result<std::unique_ptr<Request>> request = impl_->submit(std::move(options));
     if (!request.ok()) return request;
-    impl_->watch(request->get());
     std::string answer;
     bool has_token = false;
     const Status ran = (*request)->pump([&](const Event& event) {
@@ -121,7 +129,7 @@ Result<std::unique_ptr<Request>> Session::send(std::string_view text, RequestOpt
         answer += event.text;
         return !on_event || on_event(event);
     });
-    impl_->watch(nullptr);
+    impl_->forget_request();
     TAKT_RETURN_IF_ERROR(ran);
     if ((*request)->status().ok() && has_token) {
         messages.push_back({"assistant", std::move(answer)});
