@@ -7,6 +7,7 @@
 
 #include "backend/step_batch_check.h"
 #include "cpu/cpu_executable.h"
+#include "cpu/cpu_limits.h"
 #include "cpu/cpu_weights.h"
 #include "cpu/kernels/kernel_choice.h"
 #include "cpu/kernels/pack_panels.h"
@@ -119,6 +120,11 @@ Result<std::unique_ptr<Executable>> CpuBackend::compile(std::shared_ptr<const Pr
     return std::unique_ptr<Executable>(
         std::make_unique<CpuExecutable>(std::move(program), std::move(own), options, kernels_, level_,
                                         std::move(steps), std::move(*memory), *pool_));
+}
+
+Result<DeviceLimits> CpuBackend::measure_limits(uint64_t working_set_bytes, uint32_t n_rows,
+                                                ProductShape product) {
+    return cpu::measure_limits(kernels_, *pool_, working_set_bytes, n_rows, product);
 }
 
 }  // namespace cpu

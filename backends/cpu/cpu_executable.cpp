@@ -9,6 +9,7 @@
 #include "backend/batch_rows.h"
 #include "backend/step_batch_check.h"
 #include "base/clock.h"
+#include "cpu/step_names.h"
 
 namespace takt::cpu {
 
@@ -39,18 +40,45 @@ CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program,
     }
 }
 
+void CpuExecutable::begin(const StepBatch& batch) {
+    batch_ = &batch;
+    rows_.place(batch);
+    fill_rope_tables();
+}
+
 Result<StepOutput> CpuExecutable::run(const StepBatch& batch) {
     TAKT_RETURN_IF_ERROR(check_step_batch(*program_, options_, batch));
     const SteadyClock clock;
     const uint64_t start_ns = clock.now_ns();
-    batch_ = &batch;
-    rows_.place(batch);
-    fill_rope_tables();
+    begin(batch);
     for (const Step& step : plan_.steps) std::visit([this](const auto& s) { run_step(s); }, step);
     StepOutput output = collect(batch);
     batch_ = nullptr;
     output.compute_ns = clock.now_ns() - start_ns;
     return output;
+}
+
+Result<std::vector<PartTime>> CpuExecutable::run_timed(const StepBatch& batch) {
+    TAKT_RETURN_IF_ERROR(check_step_batch(*program_, options_, batch));
+    const SteadyClock clock;
+    std::vector<PartTime> parts;
+    uint64_t last_ns = clock.now_ns();
+    const auto add = [&](PartTime part) {
+        const uint64_t now_ns = clock.now_ns();
+        part.ns = now_ns - last_ns;
+        parts.push_back(std::move(part));
+        last_ns = clock.now_ns();
+    };
+    begin(batch);
+    add({"rows and rope tables", 0, 0, {}});
+    for (const Step& step : plan_.steps) {
+        std::visit([this](const auto& s) { run_step(s); }, step);
+        add(describe_step(*program_, step, n_rows(RowDomain::tokens), n_rows(RowDomain::outputs)));
+    }
+    collect(batch);
+    add({"outputs", 0, 0, {}});
+    batch_ = nullptr;
+    return parts;
 }
 
 StepOutput CpuExecutable::collect(const StepBatch& batch) {

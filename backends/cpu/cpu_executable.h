@@ -22,6 +22,7 @@ public:
                   CpuMemory memory, ThreadPool& pool);
 
     Result<StepOutput> run(const StepBatch& batch) override;
+    Result<std::vector<PartTime>> run_timed(const StepBatch& batch) override;
     Status commit(uint64_t sequence, uint32_t rows_kept) override;
     Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) override;
     MemoryPlan memory() const override;
@@ -37,6 +38,7 @@ private:
     };
 
     // cpu_executable.cpp
+    void begin(const StepBatch& batch);
     StepOutput collect(const StepBatch& batch);
     void find_argmax();
     uint32_t n_rows(RowDomain domain) const {

@@ -22,6 +22,10 @@ public:
     static Result<uint64_t> planned_bytes(const Program& program);
 
     uint64_t size_bytes() const override;
+    std::optional<uint64_t> bytes_of(WeightId id) const override {
+        const uint64_t matrix = matrices_[id.index].size_bytes();
+        return matrix != 0 ? matrix : vectors_[id.index].size_bytes();
+    }
     // Of a weight that matmul or embed reads.
     const PackedMatrix& matrix(WeightId id) const { return matrices_[id.index]; }
     // Of a weight that another op reads, or a bias; nullptr for an invalid id.

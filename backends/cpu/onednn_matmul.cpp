@@ -8,12 +8,7 @@
 #include <oneapi/dnnl/dnnl.h>
 
 #include "cpu/kernels/kernel_table.h"
-
-// Of the OpenMP runtime that oneDNN brings; not every compiler comes with its header.
-extern "C" {
-int omp_get_max_threads();
-void omp_set_num_threads(int n_threads);
-}
+#include "cpu/openmp_threads.h"
 #endif
 
 namespace takt::cpu {
@@ -37,19 +32,6 @@ uint32_t onednn_least_rows([[maybe_unused]] IsaLevel level, [[maybe_unused]] Pac
 namespace {
 
 constexpr uint32_t kPanelsAtOnce = 4;  // 64 outputs, what onednn_scratch_floats() counts
-
-// oneDNN takes as many OpenMP threads as the calling thread is set to. takt's own workers share the work
-// already; the setting is the thread's own and is put back, since the caller may be the application's.
-class OneOpenMpThread {
-public:
-    OneOpenMpThread() : before_(omp_get_max_threads()) { omp_set_num_threads(1); }
-    ~OneOpenMpThread() { omp_set_num_threads(before_); }
-    OneOpenMpThread(const OneOpenMpThread&) = delete;
-    OneOpenMpThread& operator=(const OneOpenMpThread&) = delete;
-
-private:
-    int before_;
-};
 
 }  // namespace
 

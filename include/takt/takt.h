@@ -125,6 +125,8 @@ typedef int32_t (*takt_event_callback)(void *user_data, const takt_event *event)
 /* Runs exactly once, after the last callback of the request: user_data may be freed. Callback thread: the one that destroys
  * the request; of a request destroyed in its own callback the engine's, where the same calls are refused as there. */
 typedef void (*takt_release_callback)(void *user_data);
+/* A text that is borrowed until it returns; no trailing zero. */
+typedef void (*takt_text_callback)(void *user_data, const char *text, size_t text_bytes);
 /* The scores of one position; logits are borrowed until it returns. Anything but TAKT_CONTINUE stops. */
 typedef int32_t (*takt_logits_callback)(void *user_data, size_t position, const float *logits, size_t vocab_size);
 
@@ -296,6 +298,18 @@ typedef struct takt_backend_info {
     uint32_t    reserved;
 } takt_backend_info;
 
+/* A step to look at: rows of n_sequences sequences that stand at first_position, their last n_output_rows with logits. */
+typedef struct takt_profile_options {
+    size_t      struct_size;
+    const char *backend;          /* NULL: the one the model was loaded for                                         */
+    uint32_t    n_sequences;      /* 1 to 256                                                                       */
+    uint32_t    n_rows;           /* of each sequence, 1 to 16384                                                   */
+    uint32_t    n_output_rows;    /* of each sequence, 0 to n_rows                                                  */
+    uint32_t    first_position;   /* keys and values before it are there, zero                                      */
+    uint32_t    repetitions;      /* timed runs after a warm-up, 0 to 1000; 0: only counts                          */
+    uint32_t    limits;           /* 1: measures the machine too, a few seconds                                     */
+} takt_profile_options;
+
 /* Exactly what a load takes in backend buffers. */
 typedef struct takt_memory_plan {
     size_t   struct_size;
@@ -310,12 +324,14 @@ TAKT_API takt_status takt_runtime_options_init(takt_runtime_options *options, si
 TAKT_API takt_status takt_model_options_init(takt_model_options *options, size_t struct_size);
 TAKT_API takt_status takt_engine_options_init(takt_engine_options *options, size_t struct_size);
 TAKT_API takt_status takt_request_options_init(takt_request_options *options, size_t struct_size);
+TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0}
 #define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0}
+#define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */
 
@@ -355,6 +371,17 @@ TAKT_API takt_status takt_model_inspect(const takt_model *model, char *out_text,
 TAKT_API takt_status takt_model_program(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
 TAKT_API takt_status takt_model_plan(const takt_model *model, const takt_engine_options *options, takt_memory_plan *out_plan);
 
+/* What a step reads and multiplies, where its time goes and how near that is to the machine's limits, as one JSON object:
+ *   weight_bytes, kv_bytes (read once a step), product_operations (2 x weights multiplied), attention_operations,
+ *   n_threads, backend; with repetitions: median_ns and parts, a list of name, count, median_ns, operations, and with
+ *   limits peer_int8_ns and peer_float_ns: oneDNN's u8 x s8 and float32 products in the part's shapes;
+ *   with limits: limits {read_bytes_per_second of a working set as large as the step's, int8_operations_per_second and
+ *   float_operations_per_second of oneDNN at 512 x 1536 x 8960}, all threads together. What isn't known is null.
+ * Blocks; loads the weights if nothing has; other steps of the runtime wait meanwhile. on_profile is called once, on the
+ * calling thread. Errors: TAKT_ERROR_INVALID_ARGUMENT naming
+ * field and value, TAKT_ERROR_OUT_OF_MEMORY. */
+TAKT_API takt_status takt_model_profile(const takt_model *model, const takt_profile_options *options,
+                                        takt_text_callback on_profile, void *user_data);
 /* flags: TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL. Any bytes are text; none is lost. */
 TAKT_API takt_status takt_model_tokenize(const takt_model *model, const char *text, size_t text_bytes, uint32_t flags,
                                          int32_t *out_ids, size_t capacity, size_t *out_count);

@@ -311,6 +311,17 @@ public:
         });
     }
     takt_memory_plan plan(const EngineOptions& options = {}) const;
+    // JSON; its keys are at takt_model_profile().
+    std::string profile(takt_profile_options options = TAKT_PROFILE_OPTIONS_INIT) const {
+        std::string text;
+        check(takt_model_profile(
+            get(), &options,
+            [](void* out, const char* json, std::size_t bytes) {
+                static_cast<std::string*>(out)->assign(json, bytes);
+            },
+            &text));
+        return text;
+    }
     std::vector<int32_t> tokenize(std::string_view text, std::uint32_t flags = TAKT_ADD_SPECIAL) const {
         return detail::fetch<std::vector<int32_t>>([&](int32_t* out, std::size_t n, std::size_t* size) {
             return takt_model_tokenize(get(), text.data(), text.size(), flags, out, n, size);

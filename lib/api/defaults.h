@@ -14,6 +14,9 @@ inline takt_model_options default_model_options() {
 inline takt_engine_options default_engine_options() {
     return TAKT_ENGINE_OPTIONS_INIT;
 }
+inline takt_profile_options default_profile_options() {
+    return TAKT_PROFILE_OPTIONS_INIT;
+}
 inline takt_request_options default_request_options() {
     return TAKT_REQUEST_OPTIONS_INIT;
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,12 +44,38 @@ struct MemoryPlan {
     uint64_t weight_bytes = 0, state_bytes = 0, scratch_bytes = 0;
 };
 
+struct ProductShape {
+    uint32_t outputs = 0, inputs = 0;
+    auto operator<=>(const ProductShape&) const = default;
+};
+
+// What one part of a step took. Parts that differ in their layer alone have the same name.
+struct PartTime {
+    std::string name;
+    uint64_t ns = 0;
+    uint32_t n_rows = 0;
+    std::vector<ProductShape> products;
+};
+
+// What the device reaches now, by the backend's threads together; empty where it can't be told.
+struct DeviceLimits {
+    std::optional<double> read_bytes_per_second;        // a working set, over and over
+    std::optional<double> int8_operations_per_second;   // another library's u8 x s8 product
+    std::optional<double> float_operations_per_second;  // its float32 product
+};
+
 // One engine's compiled program with its pages and scratch. One thread at a time.
 class Executable {
 public:
     virtual ~Executable() = default;
     // Rows are provisional until commit(). Allocates nothing. Errors leave committed state as it was.
     virtual Result<StepOutput> run(const StepBatch& batch) = 0;
+    // run(), and what its parts took. Allocates; without parts of its own a backend gives the step as one.
+    virtual Result<std::vector<PartTime>> run_timed(const StepBatch& batch) {
+        const Result<StepOutput> output = run(batch);
+        if (!output.ok()) return output.status();
+        return std::vector<PartTime>{{"step", output->compute_ns, 0, {}}};
+    }
     // Keeps the first rows_kept rows of the sequence's last run. For pages this is a length, which the engine
     // holds itself.
     virtual Status commit(uint64_t sequence, uint32_t rows_kept) = 0;
@@ -73,6 +100,12 @@ public:
     virtual Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
                                                         std::shared_ptr<const PackedWeights> weights,
                                                         const CompileOptions& options) = 0;
+    // Takes about a second: reads of a working set of this size, products of n_rows rows in this shape; neither
+    // where 0.
+    virtual Result<DeviceLimits> measure_limits(uint64_t /*working_set_bytes*/, uint32_t /*n_rows*/,
+                                                ProductShape /*product*/) {
+        return DeviceLimits{};
+    }
 };
 
 // What a backend is made with; pool and logger outlive it (the runtime owns all three).

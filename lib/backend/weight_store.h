@@ -7,10 +7,12 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <tuple>
 
 #include "base/status.h"
+#include "program/op.h"
 
 namespace takt {
 
@@ -19,6 +21,8 @@ class PackedWeights {
 public:
     virtual ~PackedWeights() = default;
     virtual uint64_t size_bytes() const = 0;
+    // Of one weight, in the form that a step reads; empty where that isn't known.
+    virtual std::optional<uint64_t> bytes_of(WeightId) const { return std::nullopt; }
 };
 
 class WeightStore {

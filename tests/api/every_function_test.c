@@ -1,5 +1,6 @@
 /* Every function of takt.h once in its plain use, in C99 and through nothing but the header. argv[1]: a small
  * model. */
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "c_check.h"
@@ -96,6 +97,23 @@ static void backends(const takt_runtime* runtime) {
     CHECK(available >= 1);
 }
 
+static void copy_text(void* user_data, const char* text, size_t text_bytes) {
+    snprintf(user_data, 4096, "%.*s", (int)text_bytes, text);
+}
+
+static void profile(const takt_model* model) {
+    static char text[4096];
+    takt_profile_options options = TAKT_PROFILE_OPTIONS_INIT, same;
+    CHECK_OK(takt_profile_options_init(&same, sizeof same));
+    CHECK(same.n_rows == options.n_rows && same.struct_size == options.struct_size);
+    CHECK_OK(takt_model_profile(model, NULL, copy_text, text));
+    CHECK(strstr(text, "\"weight_bytes\":") != NULL && strstr(text, "\"parts\":") == NULL);
+    options.repetitions = 1;
+    options.limits = 1;
+    CHECK_OK(takt_model_profile(model, &options, copy_text, text));
+    CHECK(strstr(text, "\"parts\":[{") != NULL && strstr(text, "\"read_bytes_per_second\":") != NULL);
+}
+
 static void describe(takt_model* model) {
     takt_model_info info = {0};
     takt_memory_plan plan = {0};
@@ -116,6 +134,7 @@ static void describe(takt_model* model) {
     CHECK_OK(takt_model_inspect(model, text, bytes, &again));
     CHECK(bytes == again && text[0] == '{' && text[bytes - 1] == '}');
     free(text);
+    profile(model);
     CHECK_OK(takt_model_program(model, NULL, 0, &bytes));
     text = malloc(bytes);
     CHECK_OK(takt_model_program(model, text, bytes, &again));

@@ -101,6 +101,42 @@ static void load_calls(takt_runtime* runtime, const char* path) {
     CHECK(model == NULL);
 }
 
+static void on_text(void* user_data, const char* text, size_t text_bytes) {
+    (void)text, (void)text_bytes;
+    ++*(int*)user_data;
+}
+
+static void profile_misuse(const takt_model* model) {
+    takt_profile_options options = TAKT_PROFILE_OPTIONS_INIT;
+    int n_calls = 0;
+    CHECK_FAILS(INVALID, "options", takt_profile_options_init(NULL, sizeof options));
+    CHECK_FAILS(INVALID, "model", takt_model_profile(NULL, &options, on_text, &n_calls));
+    CHECK_FAILS(INVALID, "on_profile", takt_model_profile(model, &options, NULL, NULL));
+    options.limits = 2;
+    CHECK_FAILS(INVALID, "limits is 2", takt_model_profile(model, &options, on_text, &n_calls));
+    options.limits = 0;
+    options.n_rows = 0;
+    CHECK_FAILS(INVALID, "n_rows is 0", takt_model_profile(model, &options, on_text, &n_calls));
+    options.n_rows = 1;
+    options.n_output_rows = 2;
+    CHECK_FAILS(INVALID, "n_output_rows is 2", takt_model_profile(model, &options, on_text, &n_calls));
+    options.n_output_rows = 1;
+    options.n_sequences = 257;
+    CHECK_FAILS(INVALID, "n_sequences is 257", takt_model_profile(model, &options, on_text, &n_calls));
+    options.n_sequences = 1;
+    options.repetitions = 1001;
+    CHECK_FAILS(INVALID, "repetitions is 1001", takt_model_profile(model, &options, on_text, &n_calls));
+    options.repetitions = 0;
+    options.first_position = UINT32_MAX;
+    CHECK_FAILS(INVALID, "first_position 4294967295", takt_model_profile(model, &options, on_text, &n_calls));
+    options.first_position = 0;
+    options.backend = "abacus";
+    CHECK_FAILS(TAKT_ERROR_NOT_FOUND, "abacus", takt_model_profile(model, &options, on_text, &n_calls));
+    options.struct_size = 1;
+    CHECK_FAILS(INVALID, "struct_size is 1", takt_model_profile(model, &options, on_text, &n_calls));
+    CHECK(n_calls == 0);
+}
+
 static void model_calls(takt_model* model) {
     takt_model_info info = {0};
     takt_memory_plan plan = {0};
@@ -122,6 +158,7 @@ static void model_calls(takt_model* model) {
     CHECK_FAILS(INVALID, "out_plan", takt_model_plan(model, NULL, NULL));
     plan.struct_size = sizeof plan;
     CHECK_FAILS(INVALID, "model", takt_model_plan(NULL, NULL, &plan));
+    profile_misuse(model);
     limits.reserved = 1;
     CHECK_FAILS(INVALID, "reserved is 1", takt_model_plan(model, &limits, &plan));
 

@@ -198,6 +198,19 @@ TEST_CASE("to_half rounds like the scalar conversion") {
     }
 }
 
+TEST_CASE("read adds the same bits on every level and nothing beyond whole groups") {
+    const std::vector<float> x = random_floats(1024, 6, 10);
+    const RowKernels scalar = all_levels().front();
+    for (const RowKernels& rows : all_levels()) {
+        for (const size_t n : {0u, 127u, 128u, 300u, 1024u}) {
+            CHECK(rows.read(x.data(), n) == scalar.read(x.data(), n / 128 * 128));
+            double sum = 0;
+            for (size_t i = 0; i < n / 128 * 128; ++i) sum += x[i];
+            CHECK(std::abs(rows.read(x.data(), n) - sum) < 1e-3);
+        }
+    }
+}
+
 TEST_CASE("argmax finds the lowest of equals and sees every value that isn't finite") {
     for (const RowKernels& rows : all_levels()) {
         for (const size_t n : {1u, 7u, 16u, 40u, 100u}) {

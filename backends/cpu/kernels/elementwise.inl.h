@@ -133,6 +133,19 @@ ArgmaxResult argmax(const float* x, size_t n) {
     return result;
 }
 
+float read(const float* x, size_t n) {
+    constexpr size_t kChains = 8;
+    Wide sums[kChains];
+    for (Wide& sum : sums) sum = wide_splat(0);
+    for (size_t i = 0; i + kChains * kRowLanes <= n; i += kChains * kRowLanes) {
+#pragma GCC unroll 8
+        for (size_t j = 0; j < kChains; ++j) sums[j] = sums[j] + wide_load(x + i + j * kRowLanes);
+    }
+    Wide all = sums[0];
+    for (size_t j = 1; j < kChains; ++j) all = all + sums[j];
+    return wide_sum(all);
+}
+
 }  // namespace
 
 void set_elementwise(RowKernels& rows) {
@@ -145,4 +158,5 @@ void set_elementwise(RowKernels& rows) {
     rows.soft_cap = soft_cap_row;
     rows.to_half = to_half;
     rows.argmax = argmax;
+    rows.read = read;
 }

@@ -74,6 +74,10 @@ Output run_argmax(const RowKernels& rows) {
             static_cast<float>(rows.argmax(in.data(), kWidth).finite)};
 }
 
+Output run_read(const RowKernels& rows) {
+    return {rows.read(numbers(3 * 128 + 5, 1).data(), 3 * 128 + 5)};
+}
+
 // Seven queries over a whole tile and a part of one, then merged and finished.
 Output run_attention(const RowKernels& rows, float soft_cap) {
     constexpr uint32_t kQueries = 7, kDim = 24, kPadded = 32;
@@ -129,6 +133,7 @@ constexpr Case kCases[] = {
     {"soft_cap", [](const RowKernels& rows) { return run_factor(rows.soft_cap); }},
     {"to_half", run_to_half},
     {"argmax", run_argmax},
+    {"read", run_read},
     {"attention", [](const RowKernels& rows) { return run_attention(rows, 0); }},
     {"attention with soft cap", [](const RowKernels& rows) { return run_attention(rows, 3); }},
 };

@@ -68,6 +68,9 @@ struct RowKernels {
     void (*soft_cap)(const float* in, float cap, float* out, size_t n);
     void (*to_half)(const float* in, uint16_t* out, size_t n);  // round to nearest even
     ArgmaxResult (*argmax)(const float* x, size_t n);
+    // Of whole groups of 128 floats, in as many chains: as fast as memory or a cache gives them. n is rounded
+    // down.
+    float (*read)(const float* x, size_t n);
     // Adds a tile to the states of its queries. A state of zeros with a highest score of -inf is the start.
     void (*attend)(const AttentionTile& tile);
     // Adds the state of later positions to that of earlier ones.

@@ -1,0 +1,40 @@
+// The profile of a step.
+#include "api/arguments.h"
+#include "api/defaults.h"
+#include "api/guard.h"
+#include "api/handles.h"
+#include "api/profile_json.h"
+#include "api/struct_copy.h"
+#include "takt/takt.h"
+
+using namespace takt;
+using namespace takt::api;
+
+takt_status takt_model_profile(const takt_model* model, const takt_profile_options* options,
+                               takt_text_callback on_profile, void* user_data) {
+    return guard([&]() -> Status {
+        TAKT_RETURN_IF_NULL(model);
+        TAKT_RETURN_IF_NULL(on_profile);
+        TAKT_RETURN_IF_ERROR(check_may_load(*model->runtime, "takt_model_profile"));
+        takt_profile_options given = default_profile_options();
+        if (options != nullptr) {
+            const Result<takt_profile_options> read = read_struct(options, "options", given);
+            if (!read.ok()) return read.status();
+            given = *read;
+        }
+        TAKT_RETURN_IF_ERROR(check_switch(given.limits, "limits"));
+        ProfileOptions own;
+        own.backend = given.backend != nullptr ? given.backend : model->backend;
+        own.n_sequences = given.n_sequences;
+        own.n_rows = given.n_rows;
+        own.n_output_rows = given.n_output_rows;
+        own.first_position = given.first_position;
+        own.repetitions = given.repetitions;
+        own.limits = given.limits != 0;
+        const Result<Profile> profile = profile_step(*model->runtime, *model->model, own);
+        if (!profile.ok()) return profile.status();
+        const std::string text = profile_json(*profile);
+        on_profile(user_data, text.data(), text.size());
+        return {};
+    });
+}
