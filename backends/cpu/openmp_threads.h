@@ -1,5 +1,5 @@
-// oneDNN takes as many OpenMP threads as the calling thread is set to, while takt's own workers share the work
-// already.
+// oneDNN takes as many OpenMP threads as the calling thread is set to, while takt's own workers share the
+// work already.
 #pragma once
 
 #if defined(TAKT_HAVE_ONEDNN)

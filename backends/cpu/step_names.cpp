@@ -25,20 +25,20 @@ struct Describe {
 
     std::string_view name_of(ValueId value) const { return without_layer(program.value(value).name); }
 
-    void add(std::string_view text) {
+    void add_text(std::string_view text) {
         if (!part.name.empty()) part.name += ", ";
         part.name += text;
     }
     void add(const Product& product) {
         const WeightDecl& weight = program.weight(product.op.weight);
-        add(fmt::format("{} {} {}x{}", name_of(product.op.out), dtype_info(weight.dtype).name, weight.rows,
-                        weight.columns));
+        add_text(fmt::format("{} {} {}x{}", name_of(product.op.out), dtype_info(weight.dtype).name,
+                             weight.rows, weight.columns));
         part.products.push_back({weight.rows, weight.columns});
     }
-    void add(const QuantizeOp& op) { add(fmt::format("quantize {}", name_of(op.in))); }
+    void add(const QuantizeOp& op) { add_text(fmt::format("quantize {}", name_of(op.in))); }
     template <typename O>
     void add(const O& op) {
-        add(op_name(Op(op)));
+        add_text(op_name(Op(op)));
     }
 
     void set_rows(RowDomain domain) {
@@ -57,12 +57,12 @@ struct Describe {
         set_rows(step.domain);
         add(step.gate);
         add(step.up);
-        add(op_name(Op(step.op)));
+        add_text(op_name(Op(step.op)));
     }
     void operator()(const AttentionStep& step) {
         const KvStateDecl& state = program.state(step.op.state);
         set_rows(RowDomain::tokens);
-        add(fmt::format("attention {}", program.groups[state.group].name));
+        add_text(fmt::format("attention {}", program.groups[state.group].name));
     }
 };
 

@@ -47,8 +47,8 @@ std::vector<TestResult> measure(takt::Engine& engine, const BenchOptions& option
                                 uint32_t chunk) {
     const BenchShape& shape = options.shape;
     TestResult prefill{BenchTest::prefill, shape.prompt_tokens, shape.depth, shape.sequences, {}, {}};
-    TestResult decode{BenchTest::decode, shape.decode_tokens,      shape.depth + shape.prompt_tokens,
-                      shape.sequences,   {},                       {}};
+    TestResult decode{
+        BenchTest::decode, shape.decode_tokens, shape.depth + shape.prompt_tokens, shape.sequences, {}, {}};
     for (uint32_t round = 0; round <= options.repetitions; ++round) {
         const BenchRound result = measure_round(engine, shape, vocab_size, chunk, round);
         if (round == 0) continue;  // warm-up
@@ -87,9 +87,9 @@ std::string table(const std::vector<TestResult>& results, const std::string& tit
     if (markdown) text += "|---|---|---|---|---|---|---|\n";
     for (const TestResult& r : results) {
         const auto [low, high] = std::minmax_element(r.rates.begin(), r.rates.end());
-        text += row({name_of(r.test), fmt::to_string(r.tokens), fmt::to_string(r.depth), fmt::to_string(r.sequences),
-                     fmt::format("{:.2f}", median(r.rates)), fmt::format("{:.2f}", *low),
-                     fmt::format("{:.2f}", *high)});
+        text += row({name_of(r.test), fmt::to_string(r.tokens), fmt::to_string(r.depth),
+                     fmt::to_string(r.sequences), fmt::format("{:.2f}", median(r.rates)),
+                     fmt::format("{:.2f}", *low), fmt::format("{:.2f}", *high)});
     }
     return text;
 }
@@ -114,7 +114,7 @@ void print(const BenchOptions& options, const std::vector<TestResult>& results, 
     const std::string title = fmt::format("{} on {} ({}), {} threads, {}", text("model"), text("backend"),
                                           text("isa"), conditions.at("threads").get<uint32_t>(), text("cpu"));
     if (options.common.json) {
-        for (const TestResult& result : results) 
+        for (const TestResult& result : results)
             write_stdout(json_line(result_json(result, limits, conditions)));
     } else if (options.csv) {
         write_stdout(table(results, title, ",", false));
@@ -126,7 +126,8 @@ void print(const BenchOptions& options, const std::vector<TestResult>& results, 
 }
 
 // Where the time of one step of each test goes.
-void print_ops(const BenchOptions& options, const takt::Model& model, uint32_t chunk, const Json& conditions) {
+void print_ops(const BenchOptions& options, const takt::Model& model, uint32_t chunk,
+               const Json& conditions) {
     for (const BenchTest test : {BenchTest::prefill, BenchTest::decode}) {
         const uint32_t tokens =
             test == BenchTest::prefill ? options.shape.prompt_tokens : options.shape.decode_tokens;

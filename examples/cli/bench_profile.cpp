@@ -103,12 +103,12 @@ Json roofline_json(const TokenCost& cost, const MachineLimits& limits, double to
 }
 
 std::string roofline_text(const TokenCost& cost, const MachineLimits& limits, double tokens_per_second) {
-    return fmt::format(
-        "         a token: {:.2f} MB, {} of {}; {:.2f} GOP, {} of {} int8\n", cost.bytes * 1e-6,
-        percent(share(cost.bytes * tokens_per_second, limits.read_bytes_per_second)),
-        billions(limits.read_bytes_per_second, "GB/s"), cost.operations * 1e-9,
-        percent(share(cost.operations * tokens_per_second, limits.int8_operations_per_second)),
-        billions(limits.int8_operations_per_second, "GOP/s"));
+    return fmt::format("         a token: {:.2f} MB, {} of {}; {:.2f} GOP, {} of {} int8\n",
+                       cost.bytes * 1e-6,
+                       percent(share(cost.bytes * tokens_per_second, limits.read_bytes_per_second)),
+                       billions(limits.read_bytes_per_second, "GB/s"), cost.operations * 1e-9,
+                       percent(share(cost.operations * tokens_per_second, limits.int8_operations_per_second)),
+                       billions(limits.int8_operations_per_second, "GOP/s"));
 }
 
 Json profile_ops(const takt::Model& model, const CommonOptions& common, const BenchShape& shape,
@@ -125,8 +125,8 @@ Json profile_ops(const takt::Model& model, const CommonOptions& common, const Be
 std::string ops_text(const Json& profile, BenchTest test) {
     const double all = profile.at("median_ns").get<double>();
     std::string text = fmt::format("{} step: {:.1f} us\n{:>10} {:>6} {:>5} {:>10} {:>12}  op\n",
-                                   test == BenchTest::decode ? "decode" : "prefill", all * 1e-3, "us", "share",
-                                   "count", "GOP/s", "oneDNN us");
+                                   test == BenchTest::decode ? "decode" : "prefill", all * 1e-3, "us",
+                                   "share", "count", "GOP/s", "oneDNN us");
     for (const Json& part : profile.at("parts")) {
         const double ns = part.at("median_ns").get<double>(),
                      operations = part.at("operations").get<double>();

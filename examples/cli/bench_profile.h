@@ -1,4 +1,5 @@
-// What takt bench says of a test beside its rate: the share of the machine's limits, and where a step's time goes.
+// What takt bench says of a test beside its rate: the share of the machine's limits, and where a step's time
+// goes.
 #pragma once
 
 #include <optional>

@@ -100,8 +100,8 @@ public:
     virtual Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
                                                         std::shared_ptr<const PackedWeights> weights,
                                                         const CompileOptions& options) = 0;
-    // Takes about a second: reads of a working set of this size, products of n_rows rows in this shape; neither
-    // where 0.
+    // Takes about a second: reads of a working set of this size, products of n_rows rows in this shape;
+    // neither where 0.
     virtual Result<DeviceLimits> measure_limits(uint64_t /*working_set_bytes*/, uint32_t /*n_rows*/,
                                                 ProductShape /*product*/) {
         return DeviceLimits{};

@@ -1,5 +1,5 @@
-// One executable of its own, with pages of its own that hold zeros: what a step costs does not depend on what it
-// computes.
+// One executable of its own, with pages of its own that hold zeros: what a step costs does not depend on what
+// it computes.
 #include "engine/profile.h"
 
 #include <algorithm>
@@ -111,7 +111,8 @@ public:
             const Entry& entry = entries_[name];
             ProfilePart part{name, entry.count, median(entry.ns), 0, {}, {}};
             for (const ProductShape& product : entry.products) {
-                part.operations += uint64_t{2} * entry.n_rows * product.outputs * product.inputs * entry.count;
+                part.operations +=
+                    uint64_t{2} * entry.n_rows * product.outputs * product.inputs * entry.count;
             }
             if (limits && !entry.products.empty()) compare(backend, entry, part);
             parts.push_back(std::move(part));
@@ -203,8 +204,8 @@ Result<Profile> profile_step(Runtime& runtime, const Model& model, const Profile
         TAKT_RETURN_IF_ERROR(run_parts(runtime, **backend, model, options, weights, profile));
     if (options.limits) {
         const std::lock_guard turn(runtime.pool_mutex());
-        Result<DeviceLimits> limits = (*backend)->measure_limits(
-            profile.cost.weight_bytes + profile.kv_bytes, kLimitRows, kLimitShape);
+        Result<DeviceLimits> limits =
+            (*backend)->measure_limits(profile.cost.weight_bytes + profile.kv_bytes, kLimitRows, kLimitShape);
         if (!limits.ok()) return limits.status();
         profile.limits = *limits;
     }

@@ -25,7 +25,7 @@ struct ProfilePart {
     std::string name;
     uint32_t count = 0;  // a step
     uint64_t median_ns = 0;
-    uint64_t operations = 0;  // of its products; 0 without
+    uint64_t operations = 0;                            // of its products; 0 without
     std::optional<double> peer_int8_ns, peer_float_ns;  // another library's products of the same shapes
 };
 

@@ -39,8 +39,7 @@ struct Count {
     }
 
     void operator()(const EmbedOp& op) {
-        cost.weight_bytes +=
-            bytes_of(op.table) / std::max(1u, program.weight(op.table).rows) * rows(op.out);
+        cost.weight_bytes += bytes_of(op.table) / std::max(1u, program.weight(op.table).rows) * rows(op.out);
     }
     void operator()(const RmsNormOp& op) { read(op.weight); }
     void operator()(const RopeOp& op) { read(op.factors); }
@@ -63,8 +62,7 @@ struct Count {
 
 }  // namespace
 
-StepCost step_cost(const Program& program, const StepShape& shape,
-                   FunctionRef<uint64_t(WeightId)> bytes_of) {
+StepCost step_cost(const Program& program, const StepShape& shape, FunctionRef<uint64_t(WeightId)> bytes_of) {
     Count count{program, shape, bytes_of, {}};
     for (const Op& op : program.ops) std::visit(count, op);
     return count.cost;

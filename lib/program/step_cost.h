@@ -15,14 +15,13 @@ struct StepShape {
 };
 
 struct StepCost {
-    uint64_t weight_bytes = 0;  // of matrices and vectors, once a step; of the embedding its rows
-    uint64_t kv_values = 0;     // keys and values that attention reads, once a step and key head
+    uint64_t weight_bytes = 0;          // of matrices and vectors, once a step; of the embedding its rows
+    uint64_t kv_values = 0;             // keys and values that attention reads, once a step and key head
     uint64_t product_operations = 0;    // 2 x weights multiplied
     uint64_t attention_operations = 0;  // 2 x products of queries with keys and of weights with values
 };
 
 // bytes_of: of a weight in the form that is read.
-StepCost step_cost(const Program& program, const StepShape& shape,
-                   FunctionRef<uint64_t(WeightId)> bytes_of);
+StepCost step_cost(const Program& program, const StepShape& shape, FunctionRef<uint64_t(WeightId)> bytes_of);
 
 }  // namespace takt

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The promises of first light: an answer in one command, golden truth, exact times, exact batches, speed beside llama.cpp."""
-import functools, json, os, re, subprocess, sys, time
+import json, re, subprocess, time
 
-from promise import CACHE, DATA, MODELS, ROOT, TAKT, NotHere, Topic, ctest, model_path, python_with, run, takt_json_lines
+from divergence import kl, quality
+from promise import DATA, MODELS, ROOT, TAKT, Topic, ctest, model_path, peers, python_with, run, takt_json_lines
 
 SMOL = MODELS[0]
 
@@ -48,30 +49,6 @@ print(json.dumps([steps, wrong]))
     return wrong == 0 and steps > 0, f"{wrong} of {steps} steps differ"
 
 
-@functools.cache
-def quality(model):
-    out = run(python_with("numpy", "gguf"), ROOT / "tests/promises/logits_quality.py", model_path(model), DATA / "golden/quality.txt",
-              "--takt", TAKT, "--cache", CACHE)
-    return {row["chunk"]: row for row in map(json.loads, out.stdout.splitlines())}
-
-
-@functools.cache
-def quality_bar():
-    bar = {}
-    for line in (DATA / "golden/quality.md").read_text().splitlines():
-        cells = [c.strip() for c in line.strip("|").split("|")]
-        if len(cells) == 15 and cells[0] in MODELS:
-            bar.setdefault(cells[0], {})[cells[1].split(" (")[0]] = (float(cells[4]), float(cells[5]))
-    return bar
-
-
-def kl(model, chunk, name):
-    mean, median = quality_bar()[model][name]
-    row = quality(model)[chunk]
-    text = f"mean {row['mean_kl']:.5f} (x{row['mean_kl'] / mean:.2f}), median {row['median_kl']:.5f} (x{row['median_kl'] / median:.2f}), top-1 {row['top1']:.2%}"
-    return row["mean_kl"] <= 1.05 * mean and row["median_kl"] <= 1.05 * median, text
-
-
 def top1_at_0():
     rows = quality(MODELS[3])
     return all(r["top1_at_0"] for r in rows.values()), f"KL there {rows[512]['kl_at_0']:.4f}"
@@ -85,17 +62,10 @@ def times_add_up():
 
 
 def beside_llama_cpp(test):
-    rows = peers()
+    rows = peers(SMOL)
     row = next(r for r in rows if r["engine"] == "llama.cpp")
     mine = next(r for r in rows if r["engine"] == "takt")
     return row[f"takt_{test}_ratio"] >= 1, f"x{row[f'takt_{test}_ratio']:.2f} ({mine[test]:.0f} and {row[test]:.0f} tokens/s)"
-
-
-@functools.cache
-def peers():
-    python = python_with("numpy", "gguf", "llama-cpp-python==0.3.36")
-    out = run(python, ROOT / "tests/promises/peers.py", model_path(SMOL), "--takt", TAKT, "--threads", "2", "--json")
-    return json.loads(out.stdout.splitlines()[-1])["engines"]
 
 
 def main():

@@ -2,7 +2,7 @@
 
 A promise holds, is short, or is not here (with the reason). The exit status is 0 if none is short.
 """
-import json, os, pathlib, subprocess, sys
+import functools, json, os, pathlib, subprocess, sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TAKT = ROOT / "build/release/bin/takt"
@@ -77,3 +77,11 @@ def python_with(*packages):
         if done.returncode:
             raise NotHere(f"pip could not install {', '.join(missing)}")
     return python
+
+
+@functools.cache
+def peers(model, *flags):
+    """One run of takt beside the others, turn about: a row an engine."""
+    python = python_with("numpy", "gguf", "llama-cpp-python==0.3.36")
+    out = run(python, ROOT / "tests/promises/peers.py", model_path(model), "--takt", TAKT, "--threads", "2", "--json", *flags)
+    return json.loads(out.stdout.splitlines()[-1])["engines"]
