@@ -1,11 +1,15 @@
-// Finds the ISA level of this CPU by CPUID, and by XCR0 whether the operating system saves its registers.
+// Finds the ISA levels of this CPU: by CPUID, and by XCR0 whether the operating system saves its registers;
+// on Arm as the system lists them.
 #include "cpu/cpu_features.h"
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <initializer_list>
+
+#include "base/os.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -14,7 +18,25 @@
 namespace takt::cpu {
 namespace {
 
-constexpr std::array<std::string_view, 4> kNames = {"scalar", "avx2", "avx512", "avx512_vnni"};
+constexpr std::array<std::string_view, 8> kNames = {"scalar",      "avx2", "avx_vnni",     "avx512",
+                                                    "avx512_vnni", "neon", "neon_dotprod", "neon_i8mm"};
+
+// Those that this build has kernels for.
+#if defined(__x86_64__)
+constexpr std::array kBuiltLevels = {IsaLevel::scalar, IsaLevel::avx2, IsaLevel::avx_vnni, IsaLevel::avx512,
+                                     IsaLevel::avx512_vnni};
+#elif defined(__aarch64__)
+constexpr std::array kBuiltLevels = {IsaLevel::scalar, IsaLevel::neon, IsaLevel::neon_dotprod,
+                                     IsaLevel::neon_i8mm};
+#else
+constexpr std::array kBuiltLevels = {IsaLevel::scalar};
+#endif
+
+std::string built_names() {
+    std::vector<std::string_view> names;
+    for (const IsaLevel level : kBuiltLevels) names.push_back(isa_name(level));
+    return fmt::format("{}", fmt::join(names, ", "));
+}
 
 #if defined(__x86_64__)
 struct Registers {
@@ -55,38 +77,67 @@ std::optional<IsaLevel> parse_isa(std::string_view name) {
     return std::nullopt;
 }
 
-IsaLevel detect_isa() {
+CpuFeatures detect_features() {
+    CpuFeatures features;
 #if defined(__x86_64__)
     const Registers basic = cpuid(1), extended = cpuid(7);
     // OSXSAVE, AVX, FMA, F16C; AVX2, BMI1, BMI2; XMM and YMM saved.
-    const bool avx2 =
+    features.avx2 =
         has(basic.ecx, {27, 28, 12, 29}) && has(extended.ebx, {5, 3, 8}) && has(saved_registers(), {1, 2});
-    if (!avx2) return IsaLevel::scalar;
+    if (!features.avx2) return features;
+    // EAX of leaf 7 counts its further subleaves.
+    features.avx_vnni = extended.eax >= 1 && has(cpuid(7, 1).eax, {4});
     // F, DQ, BW, VL; mask registers and both parts of ZMM saved.
-    const bool avx512 = has(extended.ebx, {16, 17, 30, 31}) && has(saved_registers(), {5, 6, 7});
-    if (!avx512) return IsaLevel::avx2;
-    return has(extended.ecx, {11}) ? IsaLevel::avx512_vnni : IsaLevel::avx512;
-#else
-    return IsaLevel::scalar;
+    features.avx512 = has(extended.ebx, {16, 17, 30, 31}) && has(saved_registers(), {5, 6, 7});
+    features.avx512_vnni = features.avx512 && has(extended.ecx, {11});
+#elif defined(__aarch64__)
+    const os::ArmFeatures arm = os::arm_features();
+    features.neon = arm.asimd;
+    features.dotprod = arm.asimd && arm.asimd_dotprod;
+    features.i8mm = features.dotprod && arm.i8mm;
 #endif
+    return features;
 }
 
-std::vector<IsaLevel> available_isa_levels() {
+std::vector<IsaLevel> isa_levels_of(const CpuFeatures& features) {
     std::vector<IsaLevel> levels;
-    for (auto i = static_cast<int>(detect_isa()); i >= 0; --i) levels.push_back(static_cast<IsaLevel>(i));
+    const auto add_if = [&](bool there, IsaLevel level) {
+        if (there) levels.push_back(level);
+    };
+    add_if(features.i8mm, IsaLevel::neon_i8mm);
+    add_if(features.dotprod, IsaLevel::neon_dotprod);
+    add_if(features.neon, IsaLevel::neon);
+    add_if(features.avx512_vnni, IsaLevel::avx512_vnni);
+    add_if(features.avx512, IsaLevel::avx512);
+    add_if(features.avx_vnni, IsaLevel::avx_vnni);
+    add_if(features.avx2, IsaLevel::avx2);
+    levels.push_back(IsaLevel::scalar);
     return levels;
 }
 
-Result<IsaLevel> choose_isa(std::string_view cap) {
-    const IsaLevel best = detect_isa();
-    if (cap.empty()) return best;
+std::vector<IsaLevel> available_isa_levels() {
+    return isa_levels_of(detect_features());
+}
+
+IsaLevel detect_isa() {
+    return available_isa_levels().front();
+}
+
+Result<IsaLevel> choose_isa(std::string_view cap, const std::vector<IsaLevel>& levels) {
+    if (cap.empty()) return levels.front();
     const std::optional<IsaLevel> level = parse_isa(cap);
     if (!level.has_value()) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("CPU ISA level \"{}\" isn't known; the levels are {}.", cap,
-                                  fmt::join(kNames, ", ")));
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("CPU ISA level \"{}\" isn't known; the levels are {}.", cap, built_names()));
     }
-    return *level < best ? *level : best;
+    if (std::find(kBuiltLevels.begin(), kBuiltLevels.end(), *level) == kBuiltLevels.end()) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("CPU ISA level \"{}\" is another processor architecture's; here the levels "
+                                  "are {}.",
+                                  cap, built_names()));
+    }
+    return *std::find_if(levels.begin(), levels.end(), [&](IsaLevel one) { return one <= *level; });
 }
 
 std::string cpu_brand_name() {

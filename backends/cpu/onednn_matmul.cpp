@@ -23,7 +23,8 @@ namespace takt::cpu {
 // bf16 products of oneDNN run at 500 where the CPU has them, but round the activations to 8 bits of fraction.
 uint32_t onednn_least_rows([[maybe_unused]] IsaLevel level, [[maybe_unused]] PackedKind kind) {
 #if defined(TAKT_HAVE_ONEDNN)
-    if (level == IsaLevel::avx2 && kind == PackedKind::f16) return 128;
+    // avx_vnni computes dense products as avx2 does.
+    if ((level == IsaLevel::avx2 || level == IsaLevel::avx_vnni) && kind == PackedKind::f16) return 128;
 #endif
     return 0;
 }

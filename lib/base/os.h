@@ -58,6 +58,12 @@ uint32_t allowed_cores(const std::string& root = "");
 // Whole CPUs that the cgroups (v1 or v2) of the process grant, at least 1; UINT32_MAX without a quota.
 uint32_t cgroup_cpus(const std::string& root = "");
 
+// Instructions that the system lists for this CPU; all false where it isn't Arm.
+struct ArmFeatures {
+    bool asimd = false, asimd_dotprod = false, i8mm = false;
+};
+ArmFeatures arm_features();
+
 // Starts a named thread that the application's signals never interrupt. Crash signals stay, for the host's
 // crash reporter. Throws what std::thread throws.
 std::thread start_quiet_thread(const char* name, std::function<void()> body);

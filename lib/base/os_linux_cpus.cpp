@@ -1,5 +1,5 @@
 // How many CPUs this process may use on Linux: its affinity mask, SMT siblings counted once, its cgroups'
-// quota.
+// quota; and what Linux lists of an Arm CPU's instructions.
 #include "base/os.h"
 
 #include <algorithm>
@@ -11,6 +11,9 @@
 #include <vector>
 
 #include <sched.h>
+#if defined(__aarch64__)
+#include <sys/auxv.h>
+#endif
 
 #include <fmt/format.h>
 
@@ -125,6 +128,18 @@ uint32_t cgroup_cpus(const std::string& root) {
         }
     }
     return least;
+}
+
+ArmFeatures arm_features() {
+#if defined(__aarch64__)
+    // Bits of the kernel's interface (arch/arm64/include/uapi/asm/hwcap.h); older C headers lack the names.
+    constexpr unsigned long kAsimd = 1ul << 1, kAsimdDotprod = 1ul << 20,
+                            kI8mm = 1ul << 13;  // the last in HWCAP2
+    const unsigned long words[] = {getauxval(AT_HWCAP), getauxval(AT_HWCAP2)};
+    return {(words[0] & kAsimd) != 0, (words[0] & kAsimdDotprod) != 0, (words[1] & kI8mm) != 0};
+#else
+    return {};
+#endif
 }
 
 }  // namespace takt::os

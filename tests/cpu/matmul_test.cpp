@@ -1,5 +1,8 @@
 #include <catch2/catch.hpp>
+
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 
 #include "block_weights.h"
@@ -155,6 +158,65 @@ TEST_CASE("a row's bits don't depend on its batch, on the split of panels or on 
     }
 }
 
+TEST_CASE("every ISA gives scalar's bits for 1 to 17 rows and a last panel of any width") {
+    ThreadPool pool(1);
+    std::mt19937 random(10);
+    const KernelTable scalar = make_kernel_table(IsaLevel::scalar);
+    for (const DType dtype : test::kAllDTypes) {
+        const uint32_t cols = dtype_info(dtype).block_elements == 256 ? 256 : 64;
+        for (uint32_t rows = 17; rows <= 33; ++rows) {  // 1 to 16 rows in the last panel, and one more
+            Product p = make_product(dtype, rows, cols, 17, pool, random);
+            quantize_all(scalar, p);
+            const std::vector<float> expected = run_all(scalar, p);
+            for (const IsaLevel level : available_isa_levels()) {
+                const KernelTable table = make_kernel_table(level);
+                for (uint32_t n = 1; n <= 17; ++n) {
+                    INFO(dtype_info(dtype).name << ' ' << isa_name(level) << ", " << n << " rows, " << rows
+                                                << " outputs");
+                    std::vector<float> out(expected.size(), NAN);
+                    run(table, p, 17 - n, n, 0, p.matrix.n_panels(), out.data());
+                    const size_t skipped = size_t{17 - n} * rows;
+                    REQUIRE(std::memcmp(out.data() + skipped, expected.data() + skipped,
+                                        (expected.size() - skipped) * sizeof(float)) == 0);
+                    REQUIRE(std::all_of(out.begin(), out.begin() + static_cast<std::ptrdiff_t>(skipped),
+                                        [](float x) { return std::isnan(x); }));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("the largest sums of products that a block can hold do not overflow on any ISA") {
+    ThreadPool pool(1);
+    for (const DType dtype : test::kAllDTypes) {
+        if (dtype_info(dtype).block_elements == 1) continue;
+        for (const int fill : {0xff, 0x80, 0x7f, 0x00}) {
+            std::vector<std::byte> blocks(16 * row_bytes(dtype, 256), static_cast<std::byte>(fill));
+            // Scales that are numbers; what stays are weights at an end of their range.
+            const size_t block_bytes = dtype_info(dtype).block_bytes;
+            const uint16_t one = f32_to_f16(1.0f);
+            for (size_t at = 0; at < blocks.size(); at += block_bytes) {
+                std::memcpy(blocks.data() + at + (dtype == DType::q6_k ? 208 : 0), &one, 2);
+                if (dtype != DType::q4_0 && dtype != DType::q5_0 && dtype != DType::q8_0 &&
+                    dtype != DType::q6_k)
+                    std::memcpy(blocks.data() + at + 2, &one, 2);
+            }
+            std::mt19937 random(11);
+            Product p = make_product(dtype, 16, 256, 4, pool, random);
+            Result<PackedMatrix> matrix = test::pack_blocks(dtype, 16, 256, blocks, pool);
+            REQUIRE(matrix.ok());
+            p.matrix = std::move(*matrix);
+            for (uint32_t k = 0; k < 4 * 256; ++k) p.x[k] = k < 512 ? 1.0f : -1.0f;
+            quantize_all(make_kernel_table(IsaLevel::scalar), p);
+            const std::vector<float> expected = run_all(make_kernel_table(IsaLevel::scalar), p);
+            for (const IsaLevel level : available_isa_levels()) {
+                INFO(dtype_info(dtype).name << ' ' << isa_name(level) << ", bytes of " << fill);
+                REQUIRE(same_bits(run_all(make_kernel_table(level), p), expected));
+            }
+        }
+    }
+}
+
 TEST_CASE("rows beyond a chunk of activations give the same bits as alone") {
     ThreadPool pool(2);
     std::mt19937 random(5);
@@ -208,7 +270,9 @@ TEST_CASE("quantized rows hold the nearest int8 of each value and are equal on e
     x[96] = -127.0f;  // halves, which go to even
     for (uint32_t k = 1; k < 32; ++k) x[96 + k] = static_cast<float>(k) + 0.5f;
     std::vector<std::byte> expected(quantized_row_bytes(cols));
-    for (const IsaLevel level : {IsaLevel::scalar, detect_isa()}) {
+    const std::vector<IsaLevel> levels = available_isa_levels();
+    for (auto at = levels.rbegin(); at != levels.rend(); ++at) {  // scalar first
+        const IsaLevel level = *at;
         std::vector<std::byte> bytes(quantized_row_bytes(cols));
         const QuantizedRows rows(bytes.data(), cols);
         quantize_rows(make_kernel_table(level), x.data(), cols, 0, 1, rows);

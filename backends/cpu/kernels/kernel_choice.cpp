@@ -20,6 +20,22 @@ constexpr std::array<DType, kPackedKinds> kDTypes = {DType::q4_0, DType::q4_1, D
                                                      DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k,
                                                      DType::f32,  DType::f16,  DType::bf16};
 
+struct LevelKernels {
+    IsaLevel level;
+    void (*fill)(KernelTable& table);
+};
+constexpr LevelKernels kLevelKernels[] = {
+    {IsaLevel::scalar, fill_scalar},
+#if defined(__x86_64__) || defined(_M_X64)
+    {IsaLevel::avx2, fill_avx2},     {IsaLevel::avx_vnni, fill_avx_vnni},
+    {IsaLevel::avx512, fill_avx512}, {IsaLevel::avx512_vnni, fill_avx512_vnni},
+#elif defined(__aarch64__)
+    {IsaLevel::neon, fill_neon},
+    {IsaLevel::neon_dotprod, fill_neon_dotprod},
+    {IsaLevel::neon_i8mm, fill_neon_i8mm},
+#endif
+};
+
 // The case: 35 output rows (two panels and a part), 256 columns, 8 rows of x (a full tile and a part, of
 // every ISA).
 constexpr uint32_t kRows = 35, kCols = 256, kInputs = 8, kPanels = 3;
@@ -131,17 +147,18 @@ std::string_view kind_name(size_t kind) {
 
 }  // namespace
 
-KernelTable make_kernel_table(IsaLevel level) {
+KernelTable make_kernel_table(IsaLevel level, std::span<const IsaLevel> levels) {
     KernelTable table{};
-    fill_scalar(table);
-#if defined(__x86_64__) || defined(_M_X64)
-    if (level >= IsaLevel::avx2) fill_avx2(table);
-    if (level >= IsaLevel::avx512) fill_avx512(table);
-    if (level >= IsaLevel::avx512_vnni) fill_avx512_vnni(table);
-#else
-    (void)level;
-#endif
+    for (const LevelKernels& own : kLevelKernels) {  // from slow to fast
+        const bool there =
+            own.level == IsaLevel::scalar || std::ranges::find(levels, own.level) != levels.end();
+        if (own.level <= level && there) own.fill(table);
+    }
     return table;
+}
+
+KernelTable make_kernel_table(IsaLevel level) {
+    return make_kernel_table(level, available_isa_levels());
 }
 
 Status self_test(const KernelTable& table) {
@@ -160,9 +177,10 @@ Status self_test(const KernelTable& table) {
 KernelTable make_checked_kernel_table(IsaLevel level, std::vector<std::string>& replaced) {
     const KernelTable scalar = make_kernel_table(IsaLevel::scalar);
     KernelTable table = make_kernel_table(level);
-    for (auto lower = static_cast<int>(level); lower >= 0; --lower) {
-        const KernelTable sibling = make_kernel_table(static_cast<IsaLevel>(lower));
-        const std::string_view name = isa_name(static_cast<IsaLevel>(lower));
+    for (const IsaLevel lower : available_isa_levels()) {
+        if (lower > level) continue;
+        const KernelTable sibling = make_kernel_table(lower);
+        const std::string_view name = isa_name(lower);
         if (table.quantize_row != sibling.quantize_row && !same_quantizer(table, scalar)) {
             table.quantize_row = sibling.quantize_row;
             replaced.push_back(fmt::format(

@@ -2,7 +2,8 @@
 // through it alone.
 //
 // Each level has table_<isa>.cpp with a fill_<isa>(KernelTable&) that sets the entries it has written kernels
-// for. A table is filled from scalar upwards, so an entry a level lacks is its slower sibling's. Nothing here
+// for. A table is filled from scalar upwards, so an entry a level lacks is that of the next slower level the
+// machine has. Nothing here
 // may be an inline function: this header is included by files compiled for one ISA (style guide, section 6).
 #pragma once
 
@@ -29,8 +30,13 @@ struct KernelTable {
 void fill_scalar(KernelTable& table);
 #if defined(__x86_64__) || defined(_M_X64)
 void fill_avx2(KernelTable& table);
+void fill_avx_vnni(KernelTable& table);
 void fill_avx512(KernelTable& table);
 void fill_avx512_vnni(KernelTable& table);
+#elif defined(__aarch64__)
+void fill_neon(KernelTable& table);
+void fill_neon_dotprod(KernelTable& table);
+void fill_neon_i8mm(KernelTable& table);
 #endif
 
 }  // namespace takt::cpu

@@ -21,8 +21,10 @@ constexpr size_t kChunkBytes = size_t{384} << 10;
 struct Dot {
     static constexpr bool kSignedWeights = true;
     static constexpr int kTileRows = 4, kTileVectors = 2;
+    static constexpr bool kMatrix = false;
+    using Pairs = VecI;
     template <int kBits, int kNth>
-    static inline __attribute__((always_inline)) void step(VecI& sum, VecI& pairs, VecI weights, VecI x) {
+    static inline __attribute__((always_inline)) void step(VecI& sum, Pairs& pairs, VecI weights, VecI x) {
         constexpr int kFlush = kBits == 4 ? 8 : kBits == 5 ? 4 : kBits == 6 ? 2 : 1;
         VecI product;
         if constexpr (kBits == 8) {

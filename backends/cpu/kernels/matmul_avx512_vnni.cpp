@@ -20,8 +20,10 @@ constexpr size_t kChunkBytes = size_t{384} << 10;
 struct Dot {
     static constexpr bool kSignedWeights = false;
     static constexpr int kTileRows = 6, kTileVectors = 2;
+    static constexpr bool kMatrix = false;
+    using Pairs = VecI;
     template <int kBits, int kNth>
-    static inline __attribute__((always_inline)) void step(VecI& sum, VecI&, VecI weights, VecI x) {
+    static inline __attribute__((always_inline)) void step(VecI& sum, Pairs&, VecI weights, VecI x) {
         sum = _mm512_dpbusd_epi32(sum, weights, x);
     }
 };

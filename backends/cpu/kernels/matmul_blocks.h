@@ -1,12 +1,18 @@
-// Products of packed block weights, written once for every x86 ISA. Included inside an ISA's namespace after
-// its vec_<isa>.h, store_output.h and a Dot type:
+// Products of packed block weights, written once for every ISA but scalar. Included inside an ISA's namespace
+// after its vec_<isa>.h, store_output.h and a Dot type:
 //
-//   struct Dot {                      // how four products a lane are added to int32 sums
-//       static constexpr bool kSignedWeights;        // q8_0 weights are handed over as signed bytes, else as
-//       unsigned with an offset static constexpr int kTileRows, kTileVectors // registers: rows of x, and
-//       vectors of output rows, that one tile holds
-//       // Adds to sum, maybe by way of pairs (16-bit sums of its own); kNth counts the steps of a group from
-//       0. template <int kBits, int kNth> static void step(VecI& sum, VecI& pairs, VecI weights, VecI x);
+//   struct Dot {  // how four products a lane are added to int32 sums
+//       // q8_0 weights are handed over as signed bytes, else as unsigned ones with an offset
+//       static constexpr bool kSignedWeights;
+//       // rows of x, and vectors of output rows, that one tile's registers hold
+//       static constexpr int kTileRows, kTileVectors;
+//       // Adds to sum, maybe by way of 16-bit sums; kNth counts the steps of a group from 0.
+//       using Pairs;
+//       template <int kBits, int kNth> static void step(VecI& sum, Pairs& pairs, VecI weights, VecI x);
+//       // true: several rows of x go through add_group instead, kSteps steps from kFirst at once; load<i>(v)
+//       // gives what step i of vector v is handed, x[t] is where values of the block begin.
+//       static constexpr bool kMatrix;
+//       template <int kFirst, int kSteps> static void add_group(load, x, VecI (&dots)[rows][vectors]);
 //   };
 //
 // Every output is one chain: sum = fma(scale * float(dot), x_scale, sum), then (kinds with mins) sum =
@@ -115,7 +121,7 @@ template <PackedKind kKind, int i, int kNth, int kRows, int kVectors>
 inline __attribute__((always_inline)) void step(const VectorOfRows (&w)[kVectors],
                                                 const std::byte* const (&x)[kRows], size_t block,
                                                 VecI (&dots)[kRows][kVectors],
-                                                VecI (&pairs)[kRows][kVectors]) {
+                                                Dot::Pairs (&pairs)[kRows][kVectors]) {
     VecI weights[kVectors];
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) weights[v] = load_weights<kKind, i>(w[v], block);
@@ -130,13 +136,14 @@ inline __attribute__((always_inline)) void step(const VectorOfRows (&w)[kVectors
 }
 
 // The integer sums of one group of a block, offset undone, and what they add to the chains.
-template <PackedKind kKind, int kGroup, int kRows, int kVectors>
+template <PackedKind kKind, int kGroup, int kRows, int kVectors, typename D = Dot>
 inline __attribute__((always_inline)) void add_group(const MatmulCall& call,
                                                      const VectorOfRows (&w)[kVectors],
                                                      const std::byte* const (&x)[kRows], size_t block,
                                                      VecF (&sums)[kRows][kVectors]) {
     using T = Traits<kKind>;
-    VecI dots[kRows][kVectors], pairs[kRows][kVectors];
+    VecI dots[kRows][kVectors];
+    Dot::Pairs pairs[kRows][kVectors];
     constexpr bool kUndo = T::kOffset && !(T::kEightBits && Dot::kSignedWeights);
     constexpr int kShift = T::kEightBits ? 7 : T::kSixBits ? 5 : T::kFifthBit ? 4 : 3;
     const size_t offset_at = T::kSixBits ? call.x_layout.minus_half_sums_offset + 8 * block + 4 * kGroup
@@ -149,10 +156,15 @@ inline __attribute__((always_inline)) void add_group(const MatmulCall& call,
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
             dots[t][v] = start;
-            pairs[t][v] = zero_i();
+            pairs[t][v] = Dot::Pairs{};
         }
     }
-    if constexpr (T::kSixBits) {
+    if constexpr (Dot::kMatrix && kRows > 1) {
+        const auto load = [&]<int i>(int v) { return load_weights<kKind, i>(w[v], block); };
+        const std::byte* values[kRows];
+        for (int t = 0; t < kRows; ++t) values[t] = x[t] + kBlockValues * block;
+        D::template add_group<T::kSixBits ? 4 * kGroup : 0, T::kSixBits ? 4 : 8>(load, values, dots);
+    } else if constexpr (T::kSixBits) {
         step<kKind, 4 * kGroup, 0>(w, x, block, dots, pairs);
         step<kKind, 4 * kGroup + 1, 1>(w, x, block, dots, pairs);
         step<kKind, 4 * kGroup + 2, 2>(w, x, block, dots, pairs);
@@ -209,7 +221,7 @@ struct Ahead {
 
 inline __attribute__((always_inline)) void ask(Ahead& ahead) {
     if (ahead.next == nullptr) return;
-    for (size_t i = 0; i < ahead.lines_a_block; ++i) _mm_prefetch(ahead.next + 64 * i, _MM_HINT_T0);
+    for (size_t i = 0; i < ahead.lines_a_block; ++i) __builtin_prefetch(ahead.next + 64 * i);
     ahead.next += 64 * ahead.lines_a_block;
 }
 

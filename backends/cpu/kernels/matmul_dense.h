@@ -1,7 +1,7 @@
-// Products of dense packed weights (f32, f16, bf16), written once for every x86 ISA. Included inside an ISA's
-// namespace after its vec_<isa>.h. One fused chain per output over k in order, whatever the tile: a row's
-// bits don't depend on its batch. kDenseRows and kDenseVectors: rows of x and vectors of output rows that a
-// tile's registers hold; a lone row takes kLoneVectors, so that enough chains are in flight.
+// Products of dense packed weights (f32, f16, bf16), written once for every ISA but scalar. Included inside
+// an ISA's namespace after its vec_<isa>.h. One fused chain per output over k in order, whatever the tile: a
+// row's bits don't depend on its batch. kDenseRows and kDenseVectors: rows of x and vectors of output rows
+// that a tile's registers hold; a lone row takes kLoneVectors, so that enough chains are in flight.
 
 namespace {
 

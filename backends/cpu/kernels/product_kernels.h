@@ -16,6 +16,10 @@ void set_block_matmul(KernelTable& table);
 void set_dense_matmul(KernelTable& table);
 }  // namespace avx2
 
+namespace avx_vnni {
+void set_block_matmul(KernelTable& table);
+}  // namespace avx_vnni
+
 namespace avx512 {
 void set_quantize(KernelTable& table);
 void set_block_matmul(KernelTable& table);
@@ -25,5 +29,19 @@ void set_dense_matmul(KernelTable& table);
 namespace avx512_vnni {
 void set_block_matmul(KernelTable& table);
 }  // namespace avx512_vnni
+
+namespace neon {
+void set_quantize(KernelTable& table);
+void set_block_matmul(KernelTable& table);
+void set_dense_matmul(KernelTable& table);
+}  // namespace neon
+
+namespace neon_dotprod {
+void set_block_matmul(KernelTable& table);
+}  // namespace neon_dotprod
+
+namespace neon_i8mm {
+void set_block_matmul(KernelTable& table);
+}  // namespace neon_i8mm
 
 }  // namespace takt::cpu

@@ -152,10 +152,10 @@ Status self_test(const RowKernels& rows) {
 }
 
 void replace_failing_row_kernels(IsaLevel level, KernelTable& table, std::vector<std::string>& replaced) {
-    for (auto lower = static_cast<int>(level) - 1; lower >= 0; --lower) {
+    for (const IsaLevel sibling : available_isa_levels()) {
+        if (sibling >= level) continue;
         const Status status = self_test(table.rows);
         if (status.ok()) return;
-        const auto sibling = static_cast<IsaLevel>(lower);
         table.rows = make_kernel_table(sibling).rows;
         replaced.push_back(
             fmt::format("{} The row kernels of {} take their place.", status.message(), isa_name(sibling)));

@@ -20,4 +20,9 @@ void set_elementwise(RowKernels& rows);
 void set_attention(RowKernels& rows);
 }  // namespace avx512
 
+namespace neon {
+void set_elementwise(RowKernels& rows);
+void set_attention(RowKernels& rows);
+}  // namespace neon
+
 }  // namespace takt::cpu

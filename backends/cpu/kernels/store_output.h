@@ -1,4 +1,4 @@
-// The end of every product of an x86 ISA. Included inside an ISA's namespace after its vec_<isa>.h.
+// The end of every product of an ISA but scalar. Included inside an ISA's namespace after its vec_<isa>.h.
 
 namespace {
 

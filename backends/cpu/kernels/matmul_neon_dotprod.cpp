@@ -1,0 +1,34 @@
+// Products of packed block weights with the dot products of Armv8.2: one sdot multiplies four values of 4
+// rows with four of x.
+#include <arm_neon.h>
+
+#include "cpu/kernels/product_kernels.h"
+
+namespace takt::cpu::neon_dotprod {
+
+#include "cpu/kernels/vec_neon.h"
+#include "cpu/kernels/store_output.h"
+
+namespace {
+
+// Not measured on hardware (run under qemu-user alone): half of the 512 KiB of L2 that small cores have.
+constexpr size_t kChunkBytes = size_t{256} << 10;
+
+// Weights of 4 to 6 bits are the same number signed or unsigned.
+struct Dot {
+    static constexpr bool kSignedWeights = true;
+    // Not measured on hardware.
+    static constexpr int kTileRows = 4, kTileVectors = 4;
+    static constexpr bool kMatrix = false;
+    using Pairs = VecI;
+    template <int kBits, int kNth>
+    static inline __attribute__((always_inline)) void step(VecI& sum, Pairs&, VecI weights, VecI x) {
+        sum = vdotq_s32(sum, vreinterpretq_s8_s32(weights), vreinterpretq_s8_s32(x));
+    }
+};
+
+}  // namespace
+
+#include "cpu/kernels/matmul_blocks.h"
+
+}  // namespace takt::cpu::neon_dotprod

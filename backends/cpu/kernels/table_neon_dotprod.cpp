@@ -1,0 +1,14 @@
+// What the table gains on a CPU of level neon_dotprod.
+#include "cpu/kernels/kernel_table.h"
+#include "cpu/kernels/product_kernels.h"
+
+namespace takt::cpu {
+
+void fill_neon_dotprod(KernelTable& table) {
+    // ---- Packed weights and products
+    neon_dotprod::set_block_matmul(table);
+
+    // ---- Elementwise and attention: those of neon
+}
+
+}  // namespace takt::cpu
