@@ -20,7 +20,7 @@ constexpr size_t kChunkBytes = size_t{128} << 10;
 // 32768. 8-bit weights are taken signed: |w| * (x with w's sign), at most 128 * 127 * 2.
 struct Dot {
     static constexpr bool kSignedWeights = true;
-    static constexpr int kTileRows = 6, kTileVectors = 1;
+    static constexpr int kTileRows = 6, kTileVectors = 1, kLoneVectors = 1;
     static constexpr bool kMatrix = false;
     using Pairs = VecI;
     template <int kBits, int kNth>

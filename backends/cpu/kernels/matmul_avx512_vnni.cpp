@@ -19,7 +19,7 @@ constexpr size_t kChunkBytes = size_t{384} << 10;
 
 struct Dot {
     static constexpr bool kSignedWeights = false;
-    static constexpr int kTileRows = 6, kTileVectors = 2;
+    static constexpr int kTileRows = 6, kTileVectors = 2, kLoneVectors = 1;
     static constexpr bool kMatrix = false;
     using Pairs = VecI;
     template <int kBits, int kNth>

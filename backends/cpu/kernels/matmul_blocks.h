@@ -6,6 +6,7 @@
 //       static constexpr bool kSignedWeights;
 //       // rows of x, and vectors of output rows, that one tile's registers hold
 //       static constexpr int kTileRows, kTileVectors;
+//       static constexpr int kLoneVectors;  // vectors of output rows of a tile of one row of x
 //       // Adds to sum, maybe by way of 16-bit sums; kNth counts the steps of a group from 0.
 //       using Pairs;
 //       template <int kBits, int kNth> static void step(VecI& sum, Pairs& pairs, VecI weights, VecI x);
@@ -303,7 +304,8 @@ void matmul_blocks(const MatmulCall& call) {
     // One row: the panels as one stream. q4_1 of 146 MB, Zen 5, one thread, 30 November 2026, machine shared
     // with others: 79 to 87 % of the read bandwidth against 72 to 77 % with two panels side by side; under
     // heavier load 70 %.
-    if (call.n_rows == 1) return all_panels<kKind, 1, 1>(call, call.first_row, size_t{call.first_row} + 1);
+    if (call.n_rows == 1)
+        return all_panels<kKind, Dot::kLoneVectors, 1>(call, call.first_row, size_t{call.first_row} + 1);
     const size_t end_row = size_t{call.first_row} + call.n_rows;
     const size_t chunk_rows =
         kChunkBytes / call.x_row_bytes / kMost * kMost;  // rows of x that stay in L2 with the panels

@@ -17,8 +17,9 @@ constexpr size_t kChunkBytes = size_t{256} << 10;
 
 struct Dot {
     static constexpr bool kSignedWeights = false;
-    // Not measured on hardware.
-    static constexpr int kTileRows = 4, kTileVectors = 4;
+    // Not measured on hardware. Instructions of g++ 12 a block, row and vector (q4_1, q8_0, q6_k): 20, 21,
+    // 39; 6 rows of two vectors 21, 21, 39; 4 of four 22, 20, 42; 4 of two 23, 23, 42.
+    static constexpr int kTileRows = 8, kTileVectors = 2, kLoneVectors = 4;
     static constexpr bool kMatrix = true;
     using Pairs = VecI;
     template <int kBits, int kNth>
