@@ -346,7 +346,7 @@ TAKT_API const char *takt_finish_reason_name(int32_t finish_reason);
 
 /* ---- Runtime ------------------------------------------------------------------------------------------------------ */
 
-/* options NULL: defaults. Errors: TAKT_ERROR_NOT_FOUND for an unknown ISA level. */
+/* options NULL: defaults. Errors: TAKT_ERROR_NOT_FOUND for an ISA level that is unknown or another architecture's. */
 TAKT_API takt_status takt_runtime_create(const takt_runtime_options *options, takt_runtime **out_runtime);
 TAKT_API void takt_runtime_destroy(takt_runtime *runtime);
 /* Now, on the clock of every stamp. Thread-safe. 0 for NULL. */

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Exit statuses and sentences: wrong usage is 2, a failure is 1, and nothing ends by a signal."""
-import os, signal, subprocess, tempfile, time, unittest
+import os, platform, signal, subprocess, tempfile, time, unittest
 
 from command import LLAMA, TAKT, Done, TaktTest, takt
 
@@ -51,6 +51,8 @@ class Usage(TaktTest):
         self.fails(["q8_0"], "run", "-m", LLAMA, "-p", "a", "--kv", "q8_0")
         self.fails(["abacus", "reference"], "run", "-m", LLAMA, "-p", "a", "--backend", "abacus")
         self.fails(["abacus"], "run", "-m", LLAMA, "-p", "a", "--isa", "abacus")
+        if platform.machine() == "x86_64":
+            self.fails(["neon", "avx_vnni"], "run", "-m", LLAMA, "-p", "a", "--isa", "neon")
 
 
 class Files(TaktTest):

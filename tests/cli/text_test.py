@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """takt tokenize, detokenize, template, inspect, plan, devices."""
-import json, unittest
+import json, platform, unittest
 
 from command import DATA, LLAMA, TINY, TaktTest
 
@@ -74,6 +74,15 @@ class Inspect(TaktTest):
         for line in lines:
             self.assertEqual(line["available"], line["why_not"] == "")
         self.well("devices")
+
+    def test_a_cap_leaves_the_best_level_not_above_it(self):
+        def cpu(*arguments):
+            return next(line for line in self.well("devices", "--json", *arguments).lines if line["backend"] == "cpu")
+        levels = cpu()["isa_levels"].split()
+        for level in levels:
+            self.assertEqual(cpu("--isa", level)["isa"], level)
+        if platform.machine() == "x86_64":   # a CPU may have AVX-512 VNNI without AVX-VNNI
+            self.assertEqual(cpu("--isa", "avx_vnni")["isa"], next(level for level in levels if level in ("avx_vnni", "avx2", "scalar")))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ set(TAKT_X86 "x86_64|AMD64|amd64")
 set(TAKT_ARM "aarch64|arm64")
 set(TAKT_AVX2_FLAGS -mavx2 -mfma -mf16c)
 set(TAKT_AVX512_FLAGS -mavx512f -mavx512bw -mavx512vl -mavx512dq -mfma -mf16c -mavx2)
-set(TAKT_NEON_FLAGS)
+set(TAKT_NEON_FLAGS -O3)   # also where the rest is built in a hurry, to be tested under qemu
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Without these g++ computes all products of a block before it adds the first, and spills them. Version 12 also warns about the
     # undefined operands inside its own AVX-512 intrinsics.
