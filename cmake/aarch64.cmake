@@ -12,4 +12,7 @@ set(TAKT_ARM64_ROOT ${TAKT_SOURCE}/build/arm64-packages/root)
 set(ENV{PKG_CONFIG_SYSROOT_DIR} ${TAKT_ARM64_ROOT})
 set(ENV{PKG_CONFIG_LIBDIR} ${TAKT_ARM64_ROOT}/usr/lib/aarch64-linux-gnu/pkgconfig)
 # The one header-only dependency whose CMake files lie in the folder of the host's architecture.
-file(GLOB fmt_DIR /usr/lib/*/cmake/fmt)
+file(GLOB fmt_DIRS /usr/lib/*/cmake/fmt)
+if(fmt_DIRS)
+    list(GET fmt_DIRS 0 fmt_DIR)
+endif()
