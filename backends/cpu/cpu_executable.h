@@ -80,7 +80,8 @@ private:
     void run_whole(const AttentionStep& step);
     void run_shared(const AttentionStep& step);
     HeadTask head_task(const AttentionStep& step, const RowTile& tile, uint32_t kv_head, uint32_t worker);
-    void attend_chunk(const HeadTask& task, uint32_t chunk, float* states);
+    void attend_chunk(const HeadTask& task, uint32_t chunk, uint32_t read_end, float* states);
+    void set_ahead(const HeadTask& task, uint32_t base, uint32_t end, AttentionTile& tile);
     void set_blocks(const HeadTask& task, uint32_t base, RowRange seen, AttentionTile& tile);
     void gather_block(const HeadTask& task, uint32_t first_position, RowRange seen, int block,
                       AttentionTile& tile);

@@ -109,11 +109,12 @@ void CpuExecutable::run_whole(const AttentionStep& step) {
         const HeadTask task =
             head_task(step, tiles_[from_end / state.n_kv_heads], from_end % state.n_kv_heads, worker);
         const RowRange chunks = task.chunks();
+        const uint32_t tile_rows = task.tile.n_rows;
         std::fill_n(task.total, task.n_queries() * task.stride, 0.0f);
         for (uint32_t q = 0; q < task.n_queries(); ++q)
             task.total[q * task.stride + kStateHighest] = -INFINITY;
         for (uint32_t chunk = chunks.first; chunk < chunks.end; ++chunk) {
-            attend_chunk(task, chunk, task.part);
+            attend_chunk(task, chunk, task.seen(tile_rows - 1).end, task.part);
             for (uint32_t q = 0; q < task.n_queries(); ++q) {
                 float *total = task.total + q * task.stride, *part = task.part + q * task.stride;
                 if (part[kStateHighest] == -INFINITY) continue;  // the row sees nothing of this chunk
@@ -147,7 +148,8 @@ void CpuExecutable::run_shared(const AttentionStep& step) {
         const HeadTask task =
             head_task(step, tiles_[unit / state.n_kv_heads], unit % state.n_kv_heads, worker);
         const RowRange chunks = task.chunks();
-        if (chunk >= chunks.first && chunk < chunks.end) attend_chunk(task, chunk, partial(unit, chunk));
+        if (chunk >= chunks.first && chunk < chunks.end)
+            attend_chunk(task, chunk, (chunk + 1) * kChunkPositions, partial(unit, chunk));
     });
     for (uint32_t unit = 0; unit < n_units; ++unit) {
         const HeadTask task = head_task(step, tiles_[unit / state.n_kv_heads], unit % state.n_kv_heads, 0);
@@ -165,8 +167,8 @@ void CpuExecutable::run_shared(const AttentionStep& step) {
 }
 
 // The states of all queries of the task over one chunk of positions. Where all rows see all of a tile they
-// share its loads; elsewhere each row takes what it sees.
-void CpuExecutable::attend_chunk(const HeadTask& task, uint32_t chunk, float* states) {
+// share its loads; elsewhere each row takes what it sees. The worker will read on up to read_end.
+void CpuExecutable::attend_chunk(const HeadTask& task, uint32_t chunk, uint32_t read_end, float* states) {
     const uint32_t chunk_first = chunk * kChunkPositions, chunk_end = chunk_first + kChunkPositions,
                    last_row = task.tile.n_rows - 1;
     std::fill_n(states, task.n_queries() * task.stride, 0.0f);
@@ -183,6 +185,7 @@ void CpuExecutable::attend_chunk(const HeadTask& task, uint32_t chunk, float* st
                    end = std::min(chunk_end, task.seen(last_row).end);
     for (uint32_t base = first / kTilePositions * kTilePositions; base < end; base += kTilePositions) {
         set_blocks(task, base, {std::max(base, first), std::min(base + kTilePositions, end)}, tile);
+        set_ahead(task, base + kTilePositions, std::min(read_end, task.seen(last_row).end), tile);
         const bool all = task.seen(last_row).first <= base && task.seen(0).end >= base + kTilePositions;
         const uint32_t step = all ? task.tile.n_rows : 1;
         for (uint32_t i = 0; i < task.tile.n_rows; i += step) {
@@ -195,6 +198,7 @@ void CpuExecutable::attend_chunk(const HeadTask& task, uint32_t chunk, float* st
             tile.queries = task.queries + size_t{i} * task.heads;
             tile.states = states + size_t{i} * task.heads * task.stride;
             kernels_.rows.attend(tile);
+            tile.n_ahead = 0;
         }
     }
 }
@@ -212,11 +216,29 @@ void CpuExecutable::set_blocks(const HeadTask& task, uint32_t base, RowRange see
         }
         const uint64_t page = table[first / pages.page_tokens];
         const uint32_t token = first % pages.page_tokens;
-        tile.keys[block] = pages.keys.as<uint16_t>().data() + page * pages.key_page_values() +
-                           size_t{task.kv_head} * pages.key_dim * pages.page_tokens + token;
-        tile.values[block] = pages.values.as<uint16_t>().data() + page * pages.value_page_values() +
-                             (size_t{task.kv_head} * pages.page_tokens + token) * pages.value_stride;
+        tile.keys[block] = reinterpret_cast<const std::byte*>(pages.keys_of(page, task.kv_head) + token);
+        tile.values[block] = reinterpret_cast<const std::byte*>(pages.values_of(page, task.kv_head) +
+                                                                size_t{token} * pages.value_stride);
         tile.key_stride[block] = pages.page_tokens;
+    }
+}
+
+// The pages of the tile from `base` on, where a tile is made of whole pages: each is one run of keys and one
+// of values.
+void CpuExecutable::set_ahead(const HeadTask& task, uint32_t base, uint32_t end, AttentionTile& tile) {
+    tile.n_ahead = 0;
+    const KvPages& pages = task.pages;
+    if (pages.page_tokens % kRowLanes != 0 || kTilePositions % pages.page_tokens != 0) return;
+    const BlockTable table = batch_->sequences[task.tile.sequence].block_tables[task.state.group];
+    const uint32_t n_positions = pages.page_tokens;
+    constexpr size_t kLineBytes = 64;
+    for (uint32_t first = base; first < std::min(end, base + kTilePositions); first += n_positions) {
+        const uint64_t page = table[first / n_positions];
+        tile.ahead[tile.n_ahead++] = {reinterpret_cast<const std::byte*>(pages.keys_of(page, task.kv_head)),
+                                      size_t{pages.key_dim} * n_positions * sizeof(uint16_t) / kLineBytes};
+        tile.ahead[tile.n_ahead++] = {
+            reinterpret_cast<const std::byte*>(pages.values_of(page, task.kv_head)),
+            size_t{pages.value_stride} * n_positions * sizeof(uint16_t) / kLineBytes};
     }
 }
 
@@ -229,16 +251,14 @@ void CpuExecutable::gather_block(const HeadTask& task, uint32_t first_position, 
     for (uint32_t position = seen.first; position < seen.end; ++position) {
         const uint64_t page = table[position / pages.page_tokens];
         const uint32_t token = position % pages.page_tokens, lane = position - first_position;
-        const uint16_t* key = pages.keys.as<uint16_t>().data() + page * pages.key_page_values() +
-                              size_t{task.kv_head} * pages.key_dim * pages.page_tokens + token;
+        const uint16_t* key = pages.keys_of(page, task.kv_head) + token;
         for (uint32_t d = 0; d < pages.key_dim; ++d)
             keys[size_t{d} * kRowLanes + lane] = key[size_t{d} * pages.page_tokens];
-        const uint16_t* value = pages.values.as<uint16_t>().data() + page * pages.value_page_values() +
-                                (size_t{task.kv_head} * pages.page_tokens + token) * pages.value_stride;
+        const uint16_t* value = pages.values_of(page, task.kv_head) + size_t{token} * pages.value_stride;
         std::memcpy(values + size_t{lane} * pages.value_stride, value, pages.value_stride * sizeof(uint16_t));
     }
-    tile.keys[block] = keys;
-    tile.values[block] = values;
+    tile.keys[block] = reinterpret_cast<const std::byte*>(keys);
+    tile.values[block] = reinterpret_cast<const std::byte*>(values);
     tile.key_stride[block] = kRowLanes;
 }
 

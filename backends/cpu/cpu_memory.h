@@ -30,6 +30,14 @@ constexpr uint32_t kArgmaxColumns = 16384;
 struct KvPages {
     uint64_t key_page_values() const { return uint64_t{n_kv_heads} * key_dim * page_tokens; }
     uint64_t value_page_values() const { return uint64_t{n_kv_heads} * page_tokens * value_stride; }
+    const uint16_t* keys_of(uint64_t page, uint32_t kv_head) const {
+        return keys.as<uint16_t>().data() + page * key_page_values() +
+               size_t{kv_head} * key_dim * page_tokens;
+    }
+    const uint16_t* values_of(uint64_t page, uint32_t kv_head) const {
+        return values.as<uint16_t>().data() + page * value_page_values() +
+               size_t{kv_head} * page_tokens * value_stride;
+    }
     uint32_t n_kv_heads = 0, key_dim = 0, value_stride = 0, page_tokens = 0;
     AlignedBuffer keys, values;
 };

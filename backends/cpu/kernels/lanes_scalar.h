@@ -52,6 +52,9 @@ inline VecF load_f16(const void* p) {
 inline void store_f16(void* p, VecF a) {
     *static_cast<uint16_t*>(p) = f32_to_f16(a);
 }
+inline VecF load_i8(const void* p) {
+    return static_cast<float>(*static_cast<const int8_t*>(p));
+}
 inline VecI splat_i(int x) {
     return x;
 }

@@ -91,8 +91,8 @@ Output run_attention(const RowKernels& rows, float soft_cap) {
     std::vector<float> states(2 * kQueries * kStride), scores(kQueries * (kTilePositions + kRowLanes));
     AttentionTile tile;
     for (size_t b = 0; b < kTileBlocks; ++b) {
-        tile.keys[b] = keys.data() + b * kRowLanes;
-        tile.values[b] = values.data() + b * kRowLanes * kPadded;
+        tile.keys[b] = reinterpret_cast<const std::byte*>(keys.data() + b * kRowLanes);
+        tile.values[b] = reinterpret_cast<const std::byte*>(values.data() + b * kRowLanes * kPadded);
         tile.key_stride[b] = kTilePositions;
     }
     tile.value_stride = kPadded;

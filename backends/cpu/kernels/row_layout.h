@@ -33,14 +33,31 @@ struct RopeCall {
 inline constexpr size_t kStateHighest = kRowLanes;
 inline constexpr size_t kStateValues = 2 * kRowLanes;
 
-// One tile of positions for queries that share a key head and see the same part of the tile.
-//   keys[b]    f16 [key_dim][key_stride]: 16 positions of each dimension
-//   values[b]  f16 [16][value_stride]: rows of value_dim, padded to whole vectors
+// How keys and values are stored. q8_0: int8 with one float16 scale for kKvBlock dimensions of a position.
+enum class KvForm : uint8_t { f16, q8_0, f32 };
+inline constexpr uint32_t kKvBlock = 32;
+
+// Whole lines of 64 bytes.
+struct KvRange {
+    const std::byte* first = nullptr;
+    size_t n_lines = 0;
+};
+
+// One tile of positions for queries that share a key head and see the same part of the tile. Of 16 positions:
+//   keys[b]          elements [key_dim][key_stride]: those of each dimension side by side
+//   values[b]        elements [16][value_stride]: rows of value_dim, padded to whole vectors
+//   key_scales[b]    q8_0: [key_dim / 32][key_stride]
+//   value_scales[b]  q8_0: [16][value_stride / 32]
 struct AttentionTile {
-    const uint16_t* keys[kTileBlocks] = {};
-    const uint16_t* values[kTileBlocks] = {};
+    KvForm form = KvForm::f16;
+    const std::byte* keys[kTileBlocks] = {};
+    const std::byte* values[kTileBlocks] = {};
+    const uint16_t* key_scales[kTileBlocks] = {};
+    const uint16_t* value_scales[kTileBlocks] = {};
     size_t key_stride[kTileBlocks] = {};  // positions from one dimension to the next
     size_t value_stride = 0;
+    KvRange ahead[2 * kTileBlocks];  // what the next tile reads, fetched meanwhile
+    int n_ahead = 0;
     uint32_t first = 0, end = 0;  // positions of the tile that are seen
     uint32_t key_dim = 0, value_dim = 0;
     float scale = 0, soft_cap = 0;          // soft_cap 0: none
@@ -48,7 +65,8 @@ struct AttentionTile {
     uint32_t n_queries = 0;
     float* states = nullptr;  // [n_queries][state_stride]
     size_t state_stride = 0;
-    float* scores = nullptr;  // scratch [n_queries][kTilePositions + kRowLanes]
+    float* scores = nullptr;   // scratch [n_queries][kTilePositions + kRowLanes]
+    float* widened = nullptr;  // scratch: widened_floats() of cpu_memory.h
 };
 
 struct ArgmaxResult {
