@@ -25,8 +25,8 @@ struct CpuExecutable::HeadTask {
     size_t stride;          // floats of a state
     const float** queries;  // [tile rows][heads]
     float *total, *part;    // states of all chunks and of one: [tile rows * heads][stride]
-    float* scores;
-    uint16_t *keys, *values;  // gathered blocks
+    float *scores, *widened;
+    std::byte* gathered;  // a run of kRowLanes positions for each block
 
     uint32_t n_queries() const { return tile.n_rows * heads; }
     // Positions that row i sees.
@@ -61,10 +61,11 @@ CpuExecutable::HeadTask CpuExecutable::head_task(const AttentionStep& step, cons
     task.total = scratch;
     task.part = task.total + n * task.stride;
     task.scores = task.part + n * task.stride;
-    task.keys = reinterpret_cast<uint16_t*>(task.scores + size_t{n} * (kTilePositions + kRowLanes));
-    task.values = task.keys + size_t{kTilePositions} * state.key_dim;
-    task.queries =
-        reinterpret_cast<const float**>(task.values + size_t{kTilePositions} * padded_dim(state.value_dim));
+    const KvShape& shape = task.pages.shape;
+    task.widened = task.scores + size_t{n} * (kTilePositions + kRowLanes);
+    task.gathered = reinterpret_cast<std::byte*>(task.widened + widened_floats(shape));
+    task.queries = reinterpret_cast<const float**>(
+        task.gathered + kTileBlocks * (shape.key_bytes(kRowLanes) + shape.value_bytes(kRowLanes)));
     const Rows queries = memory_.rows(step.op.query);
     for (uint32_t i = 0; i < n; ++i) {
         task.queries[i] =
@@ -174,7 +175,9 @@ void CpuExecutable::attend_chunk(const HeadTask& task, uint32_t chunk, uint32_t 
     std::fill_n(states, task.n_queries() * task.stride, 0.0f);
     for (uint32_t q = 0; q < task.n_queries(); ++q) states[q * task.stride + kStateHighest] = -INFINITY;
     AttentionTile tile;
-    tile.value_stride = task.pages.value_stride;
+    tile.form = task.pages.shape.form;
+    tile.widened = task.widened;
+    tile.value_stride = task.pages.shape.value_stride;
     tile.key_dim = task.state.key_dim;
     tile.value_dim = task.state.value_dim;
     tile.scale = task.step.op.scale;
@@ -205,7 +208,7 @@ void CpuExecutable::attend_chunk(const HeadTask& task, uint32_t chunk, uint32_t 
 
 // Where the blocks of a tile lie: in a page as they are, or gathered where a page's end cuts a block.
 void CpuExecutable::set_blocks(const HeadTask& task, uint32_t base, RowRange seen, AttentionTile& tile) {
-    const KvPages& pages = task.pages;
+    KvPages& pages = task.pages;
     const BlockTable table = batch_->sequences[task.tile.sequence].block_tables[task.state.group];
     for (int block = 0; block < kTileBlocks; ++block) {
         const uint32_t first = base + static_cast<uint32_t>(block * kRowLanes), end = first + kRowLanes;
@@ -214,12 +217,8 @@ void CpuExecutable::set_blocks(const HeadTask& task, uint32_t base, RowRange see
             gather_block(task, first, {std::max(first, seen.first), std::min(end, seen.end)}, block, tile);
             continue;
         }
-        const uint64_t page = table[first / pages.page_tokens];
-        const uint32_t token = first % pages.page_tokens;
-        tile.keys[block] = reinterpret_cast<const std::byte*>(pages.keys_of(page, task.kv_head) + token);
-        tile.values[block] = reinterpret_cast<const std::byte*>(pages.values_of(page, task.kv_head) +
-                                                                size_t{token} * pages.value_stride);
-        tile.key_stride[block] = pages.page_tokens;
+        const KvRun run = pages.run(table[first / pages.page_tokens], task.kv_head);
+        pages.shape.point(tile, block, run, first % pages.page_tokens);
     }
 }
 
@@ -227,39 +226,31 @@ void CpuExecutable::set_blocks(const HeadTask& task, uint32_t base, RowRange see
 // of values.
 void CpuExecutable::set_ahead(const HeadTask& task, uint32_t base, uint32_t end, AttentionTile& tile) {
     tile.n_ahead = 0;
-    const KvPages& pages = task.pages;
+    KvPages& pages = task.pages;
     if (pages.page_tokens % kRowLanes != 0 || kTilePositions % pages.page_tokens != 0) return;
     const BlockTable table = batch_->sequences[task.tile.sequence].block_tables[task.state.group];
     const uint32_t n_positions = pages.page_tokens;
     constexpr size_t kLineBytes = 64;
     for (uint32_t first = base; first < std::min(end, base + kTilePositions); first += n_positions) {
-        const uint64_t page = table[first / n_positions];
-        tile.ahead[tile.n_ahead++] = {reinterpret_cast<const std::byte*>(pages.keys_of(page, task.kv_head)),
-                                      size_t{pages.key_dim} * n_positions * sizeof(uint16_t) / kLineBytes};
-        tile.ahead[tile.n_ahead++] = {
-            reinterpret_cast<const std::byte*>(pages.values_of(page, task.kv_head)),
-            size_t{pages.value_stride} * n_positions * sizeof(uint16_t) / kLineBytes};
+        const KvRun run = pages.run(table[first / n_positions], task.kv_head);
+        tile.ahead[tile.n_ahead++] = {run.keys, pages.shape.key_bytes(n_positions) / kLineBytes};
+        tile.ahead[tile.n_ahead++] = {run.values, pages.shape.value_bytes(n_positions) / kLineBytes};
     }
 }
 
 void CpuExecutable::gather_block(const HeadTask& task, uint32_t first_position, RowRange seen, int block,
                                  AttentionTile& tile) {
-    const KvPages& pages = task.pages;
+    KvPages& pages = task.pages;
     const BlockTable table = batch_->sequences[task.tile.sequence].block_tables[task.state.group];
-    uint16_t* keys = task.keys + size_t{static_cast<uint32_t>(block * kRowLanes)} * pages.key_dim;
-    uint16_t* values = task.values + size_t{static_cast<uint32_t>(block * kRowLanes)} * pages.value_stride;
+    const uint64_t key_bytes = pages.shape.key_bytes(kRowLanes),
+                   value_bytes = pages.shape.value_bytes(kRowLanes);
+    std::byte* start = task.gathered + static_cast<uint32_t>(block) * (key_bytes + value_bytes);
+    const KvRun gathered{start, start + key_bytes, kRowLanes};
     for (uint32_t position = seen.first; position < seen.end; ++position) {
-        const uint64_t page = table[position / pages.page_tokens];
-        const uint32_t token = position % pages.page_tokens, lane = position - first_position;
-        const uint16_t* key = pages.keys_of(page, task.kv_head) + token;
-        for (uint32_t d = 0; d < pages.key_dim; ++d)
-            keys[size_t{d} * kRowLanes + lane] = key[size_t{d} * pages.page_tokens];
-        const uint16_t* value = pages.values_of(page, task.kv_head) + size_t{token} * pages.value_stride;
-        std::memcpy(values + size_t{lane} * pages.value_stride, value, pages.value_stride * sizeof(uint16_t));
+        const KvRun run = pages.run(table[position / pages.page_tokens], task.kv_head);
+        pages.shape.copy_position(run, position % pages.page_tokens, gathered, position - first_position);
     }
-    tile.keys[block] = reinterpret_cast<const std::byte*>(keys);
-    tile.values[block] = reinterpret_cast<const std::byte*>(values);
-    tile.key_stride[block] = kRowLanes;
+    pages.shape.point(tile, block, gathered, 0);
 }
 
 void CpuExecutable::finish_head(const HeadTask& task, uint32_t query, const float* state) {

@@ -66,21 +66,14 @@ void CpuExecutable::run_op(const KvAppendOp& op, RowRange rows, uint32_t worker)
     const Rows keys = memory_.rows(op.keys), values = memory_.rows(op.values);
     const KvStateDecl& state = program_->state(op.state);
     KvPages& pages = memory_.pages(op.state);
-    uint16_t* halves = reinterpret_cast<uint16_t*>(memory_.scratch(worker));
-    const uint32_t key_width = program_->value(op.keys).width;
     for (uint32_t row = rows.first; row < rows.end; ++row) {
         const auto [sequence, position] = rows_.places()[row];
         const uint64_t page =
             batch_->sequences[sequence].block_tables[state.group][position / pages.page_tokens];
-        const uint32_t token = position % pages.page_tokens;
-        kernels_.rows.to_half(keys.row(row), halves, key_width);
-        uint16_t* key = pages.keys.as<uint16_t>().data() + page * pages.key_page_values() + token;
-        for (uint32_t i = 0; i < key_width; ++i) key[size_t{i} * pages.page_tokens] = halves[i];
-        uint16_t* value = pages.values.as<uint16_t>().data() + page * pages.value_page_values() +
-                          size_t{token} * pages.value_stride;
         for (uint32_t head = 0; head < state.n_kv_heads; ++head) {
-            kernels_.rows.to_half(values.row(row) + size_t{head} * state.value_dim, value, state.value_dim);
-            value += size_t{pages.page_tokens} * pages.value_stride;
+            pages.shape.store(kernels_.rows, keys.row(row) + size_t{head} * state.key_dim,
+                              values.row(row) + size_t{head} * state.value_dim, state.value_dim,
+                              pages.run(page, head), position % pages.page_tokens, memory_.scratch(worker));
         }
     }
 }

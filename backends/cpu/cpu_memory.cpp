@@ -89,23 +89,23 @@ std::vector<RopeOp> rope_shapes(const Program& program) {
     return shapes;
 }
 
-// Floats that one worker needs at once for an attention task: states of the chunk and in all, scores,
-// gathered blocks.
-uint64_t attention_floats(const AttentionOp& op, const KvStateDecl& state) {
+// Floats that one worker needs at once for an attention task: states of the chunk and in all, scores, a
+// widened tile, gathered blocks.
+uint64_t attention_floats(const AttentionOp& op, const KvStateDecl& state, KvForm form) {
     const uint64_t heads = heads_per_group(op, state),
                    queries = task_rows(static_cast<uint32_t>(heads)) * heads;
-    const uint64_t gathered =
-        uint64_t{kTilePositions} * (state.key_dim + padded_dim(state.value_dim)) / 2;  // float16
+    const KvShape shape = KvShape::of(state, form);
+    const uint64_t gathered = kTileBlocks * (shape.key_bytes(kRowLanes) + shape.value_bytes(kRowLanes)) / 4;
     const uint64_t pointers = queries * sizeof(float*) / sizeof(float);
-    return queries * (2 * state_stride(state.value_dim) + kTilePositions + kRowLanes) + gathered + pointers +
-           64;
+    return queries * (2 * state_stride(state.value_dim) + kTilePositions + kRowLanes) +
+           widened_floats(shape) + gathered + pointers + 64;
 }
 
-uint64_t scratch_floats(const Program& program) {
+uint64_t scratch_floats(const Program& program, KvForm form) {
     uint64_t floats = 2 * uint64_t{kGatedRows} * kGatedPanels * kPanelRows;
     for (const Op& op : program.ops) {
         if (const auto* attention = std::get_if<AttentionOp>(&op)) {
-            floats = std::max(floats, attention_floats(*attention, program.state(attention->state)));
+            floats = std::max(floats, attention_floats(*attention, program.state(attention->state), form));
         } else if (const auto* append = std::get_if<KvAppendOp>(&op)) {
             floats = std::max<uint64_t>(
                 floats, std::max(program.value(append->keys).width, program.value(append->values).width));
@@ -138,15 +138,16 @@ Sizes plan_sizes(const Program& program, const StepPlan& steps, const CompileOpt
         sizes.quantized.push_back(sizes.take({rows_of(slot, options), quantized_row_bytes(slot.width)}));
     }
     for (const KvStateDecl& state : program.states) {
-        const uint64_t positions = uint64_t{options.n_pages[state.group]} * options.page_tokens;
-        sizes.keys.push_back(sizes.take({positions, state.n_kv_heads, state.key_dim, sizeof(uint16_t)}));
+        const KvShape pages = KvShape::of(state, kv_form(options));
+        const uint64_t n_pages = options.n_pages[state.group];
+        sizes.keys.push_back(sizes.take({n_pages, state.n_kv_heads, pages.key_bytes(options.page_tokens)}));
         sizes.values.push_back(
-            sizes.take({positions, state.n_kv_heads, padded_dim(state.value_dim), sizeof(uint16_t)}));
+            sizes.take({n_pages, state.n_kv_heads, pages.value_bytes(options.page_tokens)}));
     }
     for (const RopeOp& rope : rope_shapes(program)) {
         sizes.angles.push_back(sizes.take({options.max_rows, 2, rope.rotated_dim, sizeof(float)}));
     }
-    sizes.scratch = sizes.take({scratch_floats(program), sizeof(float)});
+    sizes.scratch = sizes.take({scratch_floats(program, kv_form(options)), sizeof(float)});
     sizes.partials = sizes.take({shared_units(shape.n_threads), chunks_of(options.max_context_tokens),
                                  partial_floats_per_chunk(program), sizeof(float)});
     sizes.argmax =
@@ -195,9 +196,7 @@ Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& st
     for (size_t i = 0; i < program.states.size(); ++i) {
         const KvStateDecl& state = program.states[i];
         KvPages& pages = memory.pages_.emplace_back();
-        pages.n_kv_heads = state.n_kv_heads;
-        pages.key_dim = state.key_dim;
-        pages.value_stride = padded_dim(state.value_dim);
+        pages.shape = KvShape::of(state, kv_form(options));
         pages.page_tokens = options.page_tokens;
         TAKT_RETURN_IF_ERROR(allocate_into(pages.keys, sizes.keys[i], "Pages of keys"));
         TAKT_RETURN_IF_ERROR(allocate_into(pages.values, sizes.values[i], "Pages of values"));

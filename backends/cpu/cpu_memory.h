@@ -8,6 +8,7 @@
 #include "base/aligned_buffer.h"
 #include "cpu/kernels/packed_matrix.h"
 #include "cpu/kernels/row_layout.h"
+#include "cpu/kv_pages.h"
 #include "cpu/step_plan.h"
 #include "program/program.h"
 
@@ -22,25 +23,6 @@ constexpr uint32_t kTaskQueries = 48;
 constexpr uint32_t kGatedRows = 48, kGatedPanels = 16;
 // Logits of a row that one task of argmax looks at.
 constexpr uint32_t kArgmaxColumns = 16384;
-
-// Float16 keys and values of one layer:
-//   keys    [page][n_kv_heads][key_dim][page_tokens]: the positions of a dimension side by side
-//   values  [page][n_kv_heads][page_tokens][value_stride]: value_dim rounded up to whole vectors, the rest
-//   zero
-struct KvPages {
-    uint64_t key_page_values() const { return uint64_t{n_kv_heads} * key_dim * page_tokens; }
-    uint64_t value_page_values() const { return uint64_t{n_kv_heads} * page_tokens * value_stride; }
-    const uint16_t* keys_of(uint64_t page, uint32_t kv_head) const {
-        return keys.as<uint16_t>().data() + page * key_page_values() +
-               size_t{kv_head} * key_dim * page_tokens;
-    }
-    const uint16_t* values_of(uint64_t page, uint32_t kv_head) const {
-        return values.as<uint16_t>().data() + page * value_page_values() +
-               size_t{kv_head} * page_tokens * value_stride;
-    }
-    uint32_t n_kv_heads = 0, key_dim = 0, value_stride = 0, page_tokens = 0;
-    AlignedBuffer keys, values;
-};
 
 // Cosines and sines of the rows of a step for one shape of RoPE, shared by all its ops.
 struct RopeTable {
@@ -109,6 +91,11 @@ constexpr size_t state_stride(uint32_t value_dim) {
 }
 constexpr uint32_t heads_per_group(const AttentionOp& op, const KvStateDecl& state) {
     return op.n_heads / state.n_kv_heads;
+}
+// Scratch of AttentionTile::widened: keys, values and the factors of values as floats.
+constexpr uint64_t widened_floats(const KvShape& shape) {
+    if (shape.form != KvForm::q8_0) return 0;
+    return kTilePositions * (uint64_t{shape.key_dim} + shape.value_stride + shape.value_stride / kKvBlock);
 }
 // Rows of one attention task.
 constexpr uint32_t task_rows(uint32_t heads) {

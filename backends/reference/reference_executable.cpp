@@ -147,6 +147,9 @@ void ReferenceExecutable::run_op(const KvAppendOp& op) {
         const std::span<const float> keys = memory_.row(op.keys, row), values = memory_.row(op.values, row);
         std::copy(keys.begin(), keys.end(), pages.keys.as<float>().data() + slot * keys.size());
         std::copy(values.begin(), values.end(), pages.values.as<float>().data() + slot * values.size());
+        const DType dtype = options_.kv_dtype.value_or(DType::f32);
+        round_kv(dtype, pages.keys.as<float>().subspan(slot * keys.size(), keys.size()));
+        round_kv(dtype, pages.values.as<float>().subspan(slot * values.size(), values.size()));
     }
 }
 

@@ -3,9 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numbers>
 
 #include <Eigen/Core>
+
+#include "tensor/dequantize.h"
+#include "tensor/quant_blocks.h"
 
 namespace takt::reference {
 namespace {
@@ -73,6 +77,26 @@ void gated_activation_row(Activation activation, std::span<const float> gate, st
 void soft_cap_row(float cap, std::span<const float> in, std::span<float> out) {
     for (size_t i = 0; i < in.size(); ++i)
         out[i] = static_cast<float>(cap * std::tanh(static_cast<double>(in[i]) / cap));
+}
+
+void round_kv(DType dtype, std::span<float> row) {
+    if (dtype == DType::f32) return;
+    if (dtype == DType::f16) {
+        for (float& x : row) x = f16_to_f32(f32_to_f16(x));
+        return;
+    }
+    for (size_t start = 0; start < row.size(); start += kSmallBlock) {
+        const std::span<float> block = row.subspan(start, kSmallBlock);
+        float largest = 0;
+        for (const float x : block) largest = std::max(largest, std::abs(x));
+        const float scale = f16_to_f32(f32_to_f16(largest / 127));
+        const bool finite = std::ranges::all_of(block, [](float x) { return std::isfinite(x); });
+        for (float& x : block) {
+            if (!finite) x = std::numeric_limits<float>::quiet_NaN();
+            if (scale > 0 && finite) x = std::clamp(std::nearbyint(x * (1 / scale)), -127.0f, 127.0f) * scale;
+            if (scale == 0) x = 0;
+        }
+    }
 }
 
 void softmax(std::span<double> scores) {

@@ -7,6 +7,7 @@
 #include <span>
 
 #include "program/op.h"
+#include "tensor/dtype.h"
 
 namespace takt::reference {
 
@@ -29,6 +30,9 @@ void gated_activation_row(Activation activation, std::span<const float> gate, st
                           std::span<float> out);
 
 void soft_cap_row(float cap, std::span<const float> in, std::span<float> out);
+
+// Keys or values to what pages of this type keep of them, in place; f32 keeps everything.
+void round_kv(DType dtype, std::span<float> row);
 
 // Scores to weights that sum to 1, in place.
 void softmax(std::span<double> scores);

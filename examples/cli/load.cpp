@@ -27,6 +27,12 @@ uint32_t parse_threads(const std::string& text) {
     return threads;
 }
 
+uint32_t kv_type(const std::string& name) {
+    if (name == "f16") return TAKT_KV_F16;
+    if (name == "q8_0") return TAKT_KV_Q8_0;
+    return name == "f32" ? TAKT_KV_F32 : TAKT_KV_DEFAULT;
+}
+
 // A line that appears after half a second and is wiped out at the end.
 class ProgressLine {
 public:
@@ -58,7 +64,6 @@ private:
 }  // namespace
 
 takt::Runtime open_runtime(const CommonOptions& options) {
-    if (options.kv != "f16") throw Failure(fmt::format("--kv {} is not in this build; f16 is.", options.kv));
     takt::RuntimeOptions runtime;
     runtime.n_threads = parse_threads(options.threads);
     runtime.isa_cap = options.isa;
@@ -84,6 +89,7 @@ takt::EngineOptions engine_options(const CommonOptions& options) {
     engine.backend = options.backend;
     engine.max_sequences = 1;
     engine.deterministic = options.deterministic;
+    engine.kv_type = kv_type(options.kv);
     return engine;
 }
 

@@ -23,7 +23,7 @@ struct CommonOptions {
     std::string threads = "default";
     std::string backend;
     std::string isa;
-    std::string kv = "f16";
+    std::string kv;  // empty: the backend's choice
     bool deterministic = false;
     bool json = false;
 };

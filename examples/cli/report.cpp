@@ -94,7 +94,8 @@ Json conditions_json(const takt::Runtime& runtime, const takt::Model& model, con
     json["isa"] = device.isa;
     json["cpu"] = device.device;
     json["threads"] = runtime.thread_count();
-    json["kv"] = options.kv;
+    const char* usual = json["backend"] == "reference" ? "f32" : "f16";
+    json["kv"] = options.kv.empty() ? usual : options.kv;
     json["deterministic"] = options.deterministic;
     json["model"] = options.model;
     json["model_name"] = info.name;

@@ -89,6 +89,9 @@ typedef struct takt_session takt_session;
 /* ---- Constants -------------------------------------------------------------------------------------------------- */
 
 enum { TAKT_CONTINUE = 0, TAKT_STOP = 1 };                       /* what a callback returns; anything but 0 stops   */
+/* Keys and values: float16 (the choice of the cpu backend); 8 bits with one float16 scale for 32 dimensions, about half the
+ * bytes, for heads of a multiple of 32 dimensions; float32 (the choice of the reference backend). */
+enum { TAKT_KV_DEFAULT = 0, TAKT_KV_F16 = 1, TAKT_KV_Q8_0 = 2, TAKT_KV_F32 = 3 };
 enum { TAKT_LOG_ERROR = 0, TAKT_LOG_WARNING = 1, TAKT_LOG_INFO = 2, TAKT_LOG_DEBUG = 3 };
 enum { TAKT_EVENT_TOKEN = 1, TAKT_EVENT_FINISHED = 2 };
 enum {                                                           /* why a request ended                             */
@@ -167,7 +170,7 @@ typedef struct takt_engine_options {
     uint32_t    chunk_tokens;        /* rows of one step, so the largest piece of a prefill; 0: 512                 */
     uint64_t    kv_tokens;           /* positions of all requests together; 0: context_tokens * min(max_sequences, 4) */
     uint32_t    deterministic;       /* 1: no path whose row depends on its neighbours                              */
-    uint32_t    reserved;
+    uint32_t    kv_type;             /* TAKT_KV_…: how keys and values are stored; 0: the backend's choice          */
 } takt_engine_options;
 
 /* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise

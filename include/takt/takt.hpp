@@ -96,6 +96,7 @@ struct EngineOptions {
     std::uint32_t chunk_tokens = 0;
     std::uint64_t kv_tokens = 0;
     bool deterministic = false;
+    std::uint32_t kv_type = TAKT_KV_DEFAULT;
 };
 
 struct RequestOptions {
@@ -495,6 +496,7 @@ public:
         c.chunk_tokens = options.chunk_tokens;
         c.kv_tokens = options.kv_tokens;
         c.deterministic = options.deterministic ? 1 : 0;
+        c.kv_type = options.kv_type;
         return c;
     }
 

@@ -7,7 +7,28 @@
 #include "api/struct_copy.h"
 #include "engine/engine.h"
 
+#include <fmt/format.h>
+
+#include <optional>
+
 namespace takt::api {
+
+inline Result<std::optional<DType>> read_kv_type(uint32_t kv_type) {
+    switch (kv_type) {
+        case TAKT_KV_DEFAULT:
+            return std::optional<DType>();
+        case TAKT_KV_F16:
+            return std::optional(DType::f16);
+        case TAKT_KV_Q8_0:
+            return std::optional(DType::q8_0);
+        case TAKT_KV_F32:
+            return std::optional(DType::f32);
+        default:
+            break;
+    }
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("kv_type is {}, must be 0 to {} (TAKT_KV_…).", kv_type, int{TAKT_KV_F32}));
+}
 
 // given NULL: defaults. The model's backend stands in where none is named.
 inline Result<EngineOptions> read_engine_options(const takt_engine_options* given, const takt_model& model) {
@@ -18,7 +39,8 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
         options = *read;
     }
     TAKT_RETURN_IF_ERROR(check_switch(options.deterministic, "deterministic"));
-    TAKT_RETURN_IF_ERROR(check_reserved(options.reserved, "reserved"));
+    const Result<std::optional<DType>> kv_dtype = read_kv_type(options.kv_type);
+    if (!kv_dtype.ok()) return kv_dtype.status();
     EngineOptions own;
     own.backend = options.backend != nullptr ? options.backend : model.backend;
     own.context_tokens = options.context_tokens;
@@ -27,6 +49,7 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     own.chunk_tokens = options.chunk_tokens;
     own.kv_tokens = options.kv_tokens;
     own.deterministic = options.deterministic != 0;
+    own.kv_dtype = *kv_dtype;
     return own;
 }
 

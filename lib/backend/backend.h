@@ -37,7 +37,10 @@ struct CompileOptions {
     uint32_t max_context_tokens = 4096;
     uint32_t page_tokens = 32;      // positions per page, every group
     std::vector<uint32_t> n_pages;  // per state group of the program
-    bool deterministic = false;     // no path whose row depends on its neighbours
+    // Of keys and values: f32, f16 or q8_0 (one scale for 32 dimensions). Unset: what the backend takes for
+    // best.
+    std::optional<DType> kv_dtype;
+    bool deterministic = false;  // no path whose row depends on its neighbours
 };
 
 struct MemoryPlan {

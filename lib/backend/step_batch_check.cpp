@@ -77,6 +77,20 @@ Status check_sequence(const Program& program, const CompileOptions& options, con
     return {};
 }
 
+Status check_kv_dtype(const Program& program, DType dtype) {
+    const DTypeInfo& info = dtype_info(dtype);
+    if (dtype != DType::f32 && dtype != DType::f16 && dtype != DType::q8_0)
+        return refuse("Keys and values can't be {}; f32, f16 and q8_0 they can.", info.name);
+    for (const KvStateDecl& state : program.states) {
+        for (const uint32_t dim : {state.key_dim, state.value_dim}) {
+            if (dim % info.block_elements == 0) continue;
+            return refuse("Keys and values can't be {}: a head of {} has {} dimensions, no multiple of {}.",
+                          info.name, state.name, dim, info.block_elements);
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 Status check_compile_options(const Program& program, const CompileOptions& options) {
@@ -91,7 +105,7 @@ Status check_compile_options(const Program& program, const CompileOptions& optio
     }
     for (uint32_t n_pages : options.n_pages)
         TAKT_RETURN_IF_ERROR(check_option("n_pages", n_pages, kMaxPositions / options.page_tokens));
-    return {};
+    return options.kv_dtype ? check_kv_dtype(program, *options.kv_dtype) : Status();
 }
 
 Status check_step_batch(const Program& program, const CompileOptions& options, const StepBatch& batch) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -22,6 +23,7 @@ struct EngineOptions {
     uint32_t chunk_tokens = 0;    // 0: 512
     uint64_t kv_tokens = 0;       // 0: context_tokens * min(max_sequences, 4)
     bool deterministic = false;
+    std::optional<DType> kv_dtype;  // unset: the backend's choice, f16 on cpu and f32 on reference
 };
 
 class Engine {

@@ -61,6 +61,7 @@ CompileOptions make_compile_options(const EngineOptions& options, const Program&
     compile.max_context_tokens = options.context_tokens;
     compile.page_tokens = kPageTokens;
     compile.deterministic = options.deterministic;
+    compile.kv_dtype = options.kv_dtype;
     // Every sequence may leave a part of its last page empty; kv_tokens fit however many share them.
     const uint64_t all = (options.kv_tokens + kPageTokens - 1) / kPageTokens + options.max_sequences - 1;
     for (const StateGroup& group : program.groups) {

@@ -42,7 +42,7 @@ AT(takt_engine_options, max_waiting, 24, 4);
 AT(takt_engine_options, chunk_tokens, 28, 4);
 AT(takt_engine_options, kv_tokens, 32, 8);
 AT(takt_engine_options, deterministic, 40, 4);
-AT(takt_engine_options, reserved, 44, 4);
+AT(takt_engine_options, kv_type, 44, 4);
 
 FIXED(takt_request_options_size, sizeof(takt_request_options) == 184);
 AT(takt_request_options, struct_size, 0, 8);

@@ -159,8 +159,8 @@ static void model_calls(takt_model* model) {
     plan.struct_size = sizeof plan;
     CHECK_FAILS(INVALID, "model", takt_model_plan(NULL, NULL, &plan));
     profile_misuse(model);
-    limits.reserved = 1;
-    CHECK_FAILS(INVALID, "reserved is 1", takt_model_plan(model, &limits, &plan));
+    limits.kv_type = 4;
+    CHECK_FAILS(INVALID, "kv_type is 4, must be 0 to 3", takt_model_plan(model, &limits, &plan));
 
     CHECK_FAILS(INVALID, "model", takt_model_tokenize(NULL, "a", 1, 0, ids, 4, &size));
     CHECK_FAILS(INVALID, "text is NULL", takt_model_tokenize(model, NULL, 1, 0, ids, 4, &size));

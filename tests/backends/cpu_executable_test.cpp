@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include "create/create.h"
 #include "program/builder.h"
@@ -20,6 +21,8 @@ namespace {
 constexpr uint32_t kVocab = 48, kPoison = 41 /* a token whose embedding is NaN */, kWidth = 64,
                    kContext = 1300;
 
+constexpr DType kKvTypes[] = {DType::f16, DType::q8_0, DType::f32};
+
 // Two layers, one of them with a window, both feeding attention with rotated heads.
 std::shared_ptr<const Program> long_program() {
     ProgramBuilder b("long", kVocab);
@@ -27,21 +30,21 @@ std::shared_ptr<const Program> long_program() {
     for (const uint32_t window : {0u, 600u}) {
         const std::string layer = window ? "window." : "full.";
         const uint32_t group = b.group(layer + "group", window);
-        const StateId kv = b.kv_state(layer + "kv", group, 2, 16, 16);
+        const StateId kv = b.kv_state(layer + "kv", group, 2, 32, 32);
         const ValueId normed =
             b.rms_norm(layer + "normed", x, b.weight(layer + "norm", DType::f32, 1, kWidth), 1e-5f);
         const auto rotated = [&](const char* name, uint32_t rows) {
             const ValueId in =
                 b.matmul(layer + name, normed, b.weight(layer + "w_" + name, DType::q8_0, rows, kWidth));
             return b.rope(layer + name + "_rope", in,
-                          RopeOp{{}, {}, 16, 16, RopeStyle::neox, 10000.0f, 1.0f, {}});
+                          RopeOp{{}, {}, 32, 32, RopeStyle::neox, 10000.0f, 1.0f, {}});
         };
-        const ValueId q = rotated("q", 64), k = rotated("k", 32);
-        const ValueId v = b.matmul(layer + "v", normed, b.weight(layer + "w_v", DType::q4_0, 32, kWidth));
+        const ValueId q = rotated("q", 128), k = rotated("k", 64);
+        const ValueId v = b.matmul(layer + "v", normed, b.weight(layer + "w_v", DType::q4_0, 64, kWidth));
         b.kv_append(k, v, kv);
-        const ValueId attended = b.attention(layer + "attended", q, kv, 4, 0.25f);
+        const ValueId attended = b.attention(layer + "attended", q, kv, 4, 0.18f);
         x = b.add(layer + "out", x,
-                  b.matmul(layer + "o", attended, b.weight(layer + "w_o", DType::q4_1, kWidth, 64)));
+                  b.matmul(layer + "o", attended, b.weight(layer + "w_o", DType::q4_1, kWidth, 128)));
     }
     const ValueId hidden = b.select_rows("hidden", x);
     const ValueId logits = b.matmul("logits", hidden, b.weight("head", DType::f32, kVocab, kWidth));
@@ -89,10 +92,11 @@ struct Compiled {
     std::unique_ptr<StepDriver> driver;
 
     Compiled(Result<std::unique_ptr<Backend>> (*create)(const BackendContext&), uint32_t n_threads,
-             uint32_t page_tokens)
+             uint32_t page_tokens, std::optional<DType> kv_dtype = {})
         : pool(n_threads),
           backend(create({&pool, nullptr, ""}).value()),
           options(compile_options(*program, 512, kContext, 2, page_tokens)) {
+        options.kv_dtype = kv_dtype;
         auto weights = backend->load_weights(*program, source, store, {});
         REQUIRE(weights.ok());
         auto compiled = backend->compile(program, *weights, options);
@@ -117,21 +121,25 @@ struct Compiled {
 }  // namespace
 
 TEST_CASE("a long sequence gets the same bits from any number of threads, chunks and page sizes") {
+    const DType kv_dtype = GENERATE(from_range(std::begin(kKvTypes), std::end(kKvTypes)));
     const std::vector<int32_t> tokens = some_tokens(1290);
-    const std::vector<float> expected = Compiled(create_cpu_backend, 1, 32).last_logits(tokens, 5, 512);
+    const std::vector<float> expected =
+        Compiled(create_cpu_backend, 1, 32, kv_dtype).last_logits(tokens, 5, 512);
     CHECK(std::ranges::all_of(expected, [](float x) { return std::isfinite(x); }));
     for (const uint32_t n_threads : {1u, 2u, 3u, 8u}) {
         for (const uint32_t page_tokens : {16u, 24u, 32u, 128u}) {
-            CHECK(Compiled(create_cpu_backend, n_threads, page_tokens).last_logits(tokens, 5, 100) ==
-                  expected);
+            Compiled compiled(create_cpu_backend, n_threads, page_tokens, kv_dtype);
+            CHECK(compiled.last_logits(tokens, 5, 100) == expected);
         }
     }
 }
 
 TEST_CASE("a long sequence is close to the reference, in the window too") {
+    const DType kv_dtype = GENERATE(from_range(std::begin(kKvTypes), std::end(kKvTypes)));
     const std::vector<int32_t> tokens = some_tokens(1290);
-    const std::vector<float> expected = Compiled(create_reference_backend, 2, 32).last_logits(tokens, 5, 512);
-    const std::vector<float> got = Compiled(create_cpu_backend, 2, 32).last_logits(tokens, 5, 512);
+    const std::vector<float> expected =
+        Compiled(create_reference_backend, 2, 32, kv_dtype).last_logits(tokens, 5, 512);
+    const std::vector<float> got = Compiled(create_cpu_backend, 2, 32, kv_dtype).last_logits(tokens, 5, 512);
     double difference = 0, size = 0;
     for (size_t i = 0; i < got.size(); ++i) {
         difference += std::pow(static_cast<double>(got[i]) - expected[i], 2);
@@ -142,7 +150,8 @@ TEST_CASE("a long sequence is close to the reference, in the window too") {
 
 TEST_CASE(
     "pages that a broken sequence left behind don't harm the next one, nor does it harm its neighbour") {
-    Compiled compiled(create_cpu_backend, 2, 32);
+    Compiled compiled(create_cpu_backend, 2, 32,
+                      GENERATE(from_range(std::begin(kKvTypes), std::end(kKvTypes))));
     const std::vector<int32_t> tokens = some_tokens(600), poison(1290, static_cast<int32_t>(kPoison));
     const std::vector<float> expected = compiled.driver->logits(1, tokens, 100).value();
     compiled.driver->release(1);
@@ -164,8 +173,51 @@ TEST_CASE(
     CHECK(output->argmax[399] == -1);
 }
 
+TEST_CASE("pages hold what their type takes, and are allocated as planned") {
+    // Two layers of 2 heads of 32 keys and 32 values.
+    const auto bytes_a_position = [](DType kv_dtype) {
+        Compiled compiled(create_cpu_backend, 1, 24, kv_dtype);
+        const MemoryPlan memory = compiled.executable->memory();
+        const MemoryPlan plan = compiled.backend->plan(*compiled.program, compiled.options).value();
+        CHECK(plan.state_bytes == memory.state_bytes);
+        CHECK(plan.scratch_bytes == memory.scratch_bytes);
+        const uint64_t positions = uint64_t{compiled.options.n_pages[0]} * 24;
+        CHECK(memory.state_bytes % positions == 0);
+        return memory.state_bytes / positions;
+    };
+    CHECK(bytes_a_position(DType::f32) == 2 * 2 * 64 * 4);
+    CHECK(bytes_a_position(DType::f16) == 2 * 2 * 64 * 2);
+    CHECK(bytes_a_position(DType::q8_0) == 2 * 2 * 2 * 34);
+}
+
+TEST_CASE("a type of keys and values that a model or takt can't have is refused by name") {
+    ProgramBuilder b("narrow", kVocab);
+    const ValueId x = b.embed("x", b.weight("table", DType::f32, kVocab, kWidth));
+    const StateId kv = b.kv_state("blk.0.kv", b.group("full", 0), 1, 32, 24);
+    b.kv_append(b.matmul("k", x, b.weight("w_k", DType::f32, 32, kWidth)),
+                b.matmul("v", x, b.weight("w_v", DType::f32, 24, kWidth)), kv);
+    const ValueId out =
+        b.attention("attended", b.matmul("q", x, b.weight("w_q", DType::f32, 64, kWidth)), kv, 2, 0.2f);
+    const ValueId hidden = b.select_rows("hidden", out);
+    const ValueId logits = b.matmul("logits", hidden, b.weight("head", DType::f32, kVocab, 48));
+    const Program program = std::move(b).finish(hidden, logits).value();
+    CompileOptions options = compile_options(program, 8, 64);
+    for (const auto& create : {create_cpu_backend, create_reference_backend}) {
+        const auto backend = create({}).value();
+        options.kv_dtype = DType::q8_0;
+        CHECK(backend->plan(program, options).status().message() ==
+              "Keys and values can't be q8_0: a head of blk.0.kv has 24 dimensions, no multiple of 32.");
+        options.kv_dtype = DType::q4_k;
+        CHECK(backend->plan(program, options).status().message() ==
+              "Keys and values can't be q4_k; f32, f16 and q8_0 they can.");
+        options.kv_dtype = DType::f32;
+        CHECK(backend->plan(program, options).ok());
+    }
+}
+
 TEST_CASE("a page copied for a fork serves as the original") {
-    Compiled compiled(create_cpu_backend, 1, 32);
+    Compiled compiled(create_cpu_backend, 1, 32,
+                      GENERATE(from_range(std::begin(kKvTypes), std::end(kKvTypes))));
     CHECK_FALSE(compiled.executable->copy_page(2, 0, 1).ok());
     CHECK_FALSE(compiled.executable->copy_page(0, 0, 4000).ok());
     const std::vector<int32_t> tokens = some_tokens(33);

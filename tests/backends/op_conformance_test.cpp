@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "create/create.h"
@@ -23,11 +24,11 @@ constexpr DType kTypes[] = {DType::f32,  DType::f16,  DType::bf16, DType::q4_0, 
                             DType::q5_1, DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k};
 
 // Relative error of a row, as |a - b| / |b| over the whole row.
-// Plain ops round in float32. Keys and values are float16 in a fast backend (11 bits). A fast backend rounds
-// the inputs of a product: to bf16 or f16 beside weights of such types (8 bits), to 8 bits with a scale per
-// 32 beside block types.
-constexpr double kPlain = 2e-6, kActivation = 1e-5, kRotation = 1e-5, kPages = 1e-3, kHalfProduct = 6e-3,
-                 kBlockProduct = 1.2e-2;
+// Plain ops round in float32. Keys and values are float16 in a fast backend (11 bits), or as asked for. A
+// fast backend rounds the inputs of a product: to bf16 or f16 beside weights of such types (8 bits), to 8
+// bits with a scale per 32 beside block types.
+constexpr double kPlain = 2e-6, kActivation = 1e-5, kRotation = 1e-5, kPages = 1e-3, kPlainPages = 2e-5,
+                 kBlockPages = 2.5e-2, kSamePages = 1e-3, kHalfProduct = 6e-3, kBlockProduct = 1.2e-2;
 
 double product_tolerance(DType dtype) {
     if (dtype == DType::f32) return 2e-5;  // sums in another order
@@ -39,6 +40,7 @@ struct OpCase {
     double tolerance;
     uint32_t width;                                         // of the embedding that feeds the op
     std::function<ValueId(ProgramBuilder&, ValueId)> body;  // from the embedding to the op's output
+    std::optional<DType> kv_dtype = {};
 };
 
 // embed, the op, then selected rows, which the test reads as the hidden row. The head is there because a
@@ -56,7 +58,8 @@ Program program_of(const OpCase& op) {
 
 // Hidden rows of all tokens, fed in chunks.
 std::vector<float> run_on(Backend& backend, const std::shared_ptr<const Program>& program,
-                          std::span<const int32_t> tokens, size_t chunk_tokens, bool deterministic) {
+                          std::span<const int32_t> tokens, size_t chunk_tokens, bool deterministic,
+                          std::optional<DType> kv_dtype) {
     WeightStore store;
     const RandomWeights source(*program, 5);
     auto weights = backend.load_weights(*program, source, store, {});
@@ -64,6 +67,7 @@ std::vector<float> run_on(Backend& backend, const std::shared_ptr<const Program>
     REQUIRE(weights.ok());
     CompileOptions options = compile_options(*program, kContext, kContext);
     options.deterministic = deterministic;
+    options.kv_dtype = kv_dtype;
     auto executable = backend.compile(program, *weights, options);
     INFO(executable.status().message());
     REQUIRE(executable.ok());
@@ -105,18 +109,22 @@ void check_case(const OpCase& op) {
     for (size_t i = 0; i < kTokens; ++i) tokens[i] = static_cast<int32_t>(i * 7 % kVocab);
     const size_t width = program->value(program->hidden).width;
     const std::vector<float> expected =
-        run_on(*create_reference_backend({}).value(), program, tokens, kTokens, false);
+        run_on(*create_reference_backend({}).value(), program, tokens, kTokens, false, {});
+    const std::vector<float> same_pages =
+        run_on(*create_reference_backend({}).value(), program, tokens, kTokens, false, op.kv_dtype);
     for (TestedBackend& tested : backends_under_test()) {
         const Status supported = tested.backend->supports(*program);
         CAPTURE(op.name, tested.label, supported.message());
         REQUIRE(supported.ok());
-        const std::vector<float> rows = run_on(*tested.backend, program, tokens, kTokens, false);
+        const std::vector<float> rows = run_on(*tested.backend, program, tokens, kTokens, false, op.kv_dtype);
         CHECK(worst_row_error(rows, expected, width) <= op.tolerance);
+        // Pages of the same type on both sides: what is left is arithmetic.
+        if (op.kv_dtype) CHECK(worst_row_error(rows, same_pages, width) <= kSamePages);
         // Row by row, and in chunks of 5, the same bits.
-        const std::vector<float> exact = run_on(*tested.backend, program, tokens, kTokens, true);
+        const std::vector<float> exact = run_on(*tested.backend, program, tokens, kTokens, true, op.kv_dtype);
         CHECK(worst_row_error(exact, expected, width) <= op.tolerance);
-        CHECK(run_on(*tested.backend, program, tokens, 1, true) == exact);
-        CHECK(run_on(*tested.backend, program, tokens, 5, true) == exact);
+        CHECK(run_on(*tested.backend, program, tokens, 1, true, op.kv_dtype) == exact);
+        CHECK(run_on(*tested.backend, program, tokens, 5, true, op.kv_dtype) == exact);
     }
 }
 
@@ -197,24 +205,43 @@ TEST_CASE("rope conforms in both styles, for part of a head, scaled and with fac
                 }});
 }
 
-TEST_CASE("attention conforms for shared key heads, unequal dimensions, a window and a soft cap") {
-    struct Shape {
-        uint32_t n_heads, n_kv_heads, key_dim, value_dim, window;
-        float soft_cap;
+struct AttentionShape {
+    uint32_t n_heads, n_kv_heads, key_dim, value_dim, window;
+    float soft_cap;
+};
+
+// x feeds queries, keys and values.
+OpCase attention_case(const AttentionShape& s, double tolerance, std::optional<DType> kv_dtype = {}) {
+    const std::string name = kv_dtype ? typed("attention", *kv_dtype) : "attention";
+    const auto body = [s](ProgramBuilder& b, ValueId x) {
+        const StateId kv = b.kv_state("kv", b.group("group", s.window), s.n_kv_heads, s.key_dim, s.value_dim);
+        const ValueId keys =
+            b.matmul("k", x, b.weight("w_k", DType::f32, s.n_kv_heads * s.key_dim, b.width(x)));
+        const ValueId values =
+            b.matmul("v", x, b.weight("w_v", DType::f32, s.n_kv_heads * s.value_dim, b.width(x)));
+        b.kv_append(keys, values, kv);
+        return b.attention("y", x, kv, s.n_heads, 0.1f, s.soft_cap);
     };
-    for (const Shape& s : {Shape{4, 4, 16, 16, 0, 0}, Shape{4, 2, 32, 32, 0, 0}, Shape{6, 1, 20, 20, 0, 0},
-                           Shape{4, 2, 16, 24, 0, 0}, Shape{4, 2, 16, 16, 5, 0}, Shape{2, 1, 64, 64, 16, 0},
-                           Shape{2, 1, 32, 32, 1, 0}, Shape{4, 2, 16, 16, 0, 2.0f}}) {
-        check_case({"attention", kPages, s.n_heads * s.key_dim, [&](ProgramBuilder& b, ValueId x) {
-                        const StateId kv = b.kv_state("kv", b.group("group", s.window), s.n_kv_heads,
-                                                      s.key_dim, s.value_dim);
-                        const ValueId keys = b.matmul(
-                            "k", x, b.weight("w_k", DType::f32, s.n_kv_heads * s.key_dim, b.width(x)));
-                        const ValueId values = b.matmul(
-                            "v", x, b.weight("w_v", DType::f32, s.n_kv_heads * s.value_dim, b.width(x)));
-                        b.kv_append(keys, values, kv);
-                        return b.attention("y", x, kv, s.n_heads, 0.1f, s.soft_cap);
-                    }});
+    return {name, tolerance, s.n_heads * s.key_dim, body, kv_dtype};
+}
+
+TEST_CASE("attention conforms for shared key heads, unequal dimensions, a window and a soft cap") {
+    for (const AttentionShape& s :
+         {AttentionShape{4, 4, 16, 16, 0, 0}, AttentionShape{4, 2, 32, 32, 0, 0},
+          AttentionShape{6, 1, 20, 20, 0, 0}, AttentionShape{4, 2, 16, 24, 0, 0},
+          AttentionShape{4, 2, 16, 16, 5, 0}, AttentionShape{2, 1, 64, 64, 16, 0},
+          AttentionShape{2, 1, 32, 32, 1, 0}, AttentionShape{4, 2, 16, 16, 0, 2.0f}}) {
+        check_case(attention_case(s, kPages));
+    }
+}
+
+TEST_CASE("attention conforms with keys and values of every type") {
+    for (const AttentionShape& s :
+         {AttentionShape{4, 4, 32, 32, 0, 0}, AttentionShape{4, 2, 64, 96, 0, 0},
+          AttentionShape{6, 1, 96, 32, 9, 0}, AttentionShape{4, 2, 32, 64, 0, 2.0f}}) {
+        check_case(attention_case(s, kPlainPages, DType::f32));
+        check_case(attention_case(s, kPages, DType::f16));
+        check_case(attention_case(s, kBlockPages, DType::q8_0));
     }
 }
 

@@ -2,7 +2,7 @@
 """Exit statuses and sentences: wrong usage is 2, a failure is 1, and nothing ends by a signal."""
 import os, platform, signal, subprocess, tempfile, time, unittest
 
-from command import LLAMA, TAKT, Done, TaktTest, takt
+from command import LLAMA, TAKT, TINY, Done, TaktTest, takt
 
 
 def catches_interrupts(pid):
@@ -48,7 +48,7 @@ class Usage(TaktTest):
         self.well("run", "-m", LLAMA, "--raw", "-p", "", "-n", 1)   # BOS alone
 
     def test_what_this_build_lacks_is_named(self):
-        self.fails(["q8_0"], "run", "-m", LLAMA, "-p", "a", "--kv", "q8_0")
+        self.fails(["q8_0", "16", "32", "blk.0"], "run", "--raw", "-m", str(TINY / "gemma3.gguf"), "-p", "a", "--kv", "q8_0")   # heads of 16
         self.fails(["abacus", "reference"], "run", "-m", LLAMA, "-p", "a", "--backend", "abacus")
         self.fails(["abacus"], "run", "-m", LLAMA, "-p", "a", "--isa", "abacus")
         if platform.machine() == "x86_64":

@@ -94,7 +94,7 @@ class Run(TaktTest):
                 self.assertEqual(end["ids"], GOLDEN["ids"][:5])
 
     def test_threads_and_modes_change_no_token(self):
-        for flags in (["-t", "1"], ["-t", "auto"], ["-t", "3"], ["--deterministic"], ["--kv", "f16"]):
+        for flags in (["-t", "1"], ["-t", "auto"], ["-t", "3"], ["--deterministic"], ["--kv", "f16"], ["--kv", "f32"]):
             end = self.well("run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 8, "--ignore-eos", "--json", *flags).lines[-1]
             self.assertEqual(end["ids"], GOLDEN["ids"][:8])
 

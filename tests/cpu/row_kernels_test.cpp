@@ -211,6 +211,39 @@ TEST_CASE("read adds the same bits on every level and nothing beyond whole group
     }
 }
 
+TEST_CASE(
+    "to_q8_0 keeps every value within half a step of its block's scale, and what isn't finite isn't lost") {
+    std::vector<float> in = random_floats(192, 3, 14);
+    std::fill(in.begin() + 32, in.begin() + 64, 0.0f);
+    for (size_t i = 64; i < 96; ++i) in[i] *= 1e-6f;    // a scale below float16's normal range
+    for (size_t i = 96; i < 128; ++i) in[i] *= 1e-12f;  // one that becomes 0
+    in[130] = kNan;
+    in[170] = -kInfinity;
+    std::vector<int8_t> first;
+    for (const RowKernels& rows : all_levels()) {
+        std::vector<int8_t> out(200, 77);
+        std::vector<uint16_t> scales(7, 0xabcd);
+        rows.to_q8_0(in.data(), out.data(), scales.data(), in.size());
+        for (size_t i = 0; i < 128; ++i) {
+            const float scale = f16_to_f32(scales[i / 32]);
+            CHECK(std::abs(out[i] * scale - in[i]) <= (i < 64 ? 0.5001f * scale : 6e-8f * 127));
+        }
+        for (size_t block = 0; block < 2; ++block) {
+            const float largest =
+                std::abs(*std::max_element(in.begin() + block * 32, in.begin() + block * 32 + 32,
+                                           [](float a, float b) { return std::abs(a) < std::abs(b); }));
+            CHECK(f16_to_f32(scales[block]) == Approx(largest / 127).epsilon(5e-4));
+        }
+        CHECK_FALSE(std::isfinite(f16_to_f32(scales[4])));
+        CHECK_FALSE(std::isfinite(f16_to_f32(scales[5])));
+        CHECK(out[192] == 77);
+        CHECK(scales[6] == 0xabcd);
+        out.resize(128);
+        if (first.empty()) first = out;
+        CHECK(out == first);
+    }
+}
+
 TEST_CASE("argmax finds the lowest of equals and sees every value that isn't finite") {
     for (const RowKernels& rows : all_levels()) {
         for (const size_t n : {1u, 7u, 16u, 40u, 100u}) {

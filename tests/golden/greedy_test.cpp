@@ -10,6 +10,7 @@ using namespace takt::test;
 struct Case {
     const char* backend;
     double sure_gap;
+    std::optional<DType> kv_dtype = {};
 };
 
 void check_model(const std::string& name, const Case& wanted, size_t max_cases) {
@@ -19,6 +20,7 @@ void check_model(const std::string& name, const Case& wanted, size_t max_cases) 
     options.backend = wanted.backend;
     options.context_tokens = 256;
     options.max_sequences = 1;
+    options.kv_dtype = wanted.kv_dtype;
     const auto engine = make_engine(model, options);
     size_t n_steps = 0, n_cases = 0;
     for (const auto& golden : golden_cases("greedy_" + name)) {
@@ -44,6 +46,10 @@ void check_model(const std::string& name, const Case& wanted, size_t max_cases) 
 TEST_CASE("the cpu backend picks the oracle's token wherever its lead is half a logit") {
     const std::string name = GENERATE(from_range(std::begin(kRealModels), std::end(kRealModels)));
     check_model(name, {"cpu", 0.5}, kSanitized ? 2 : 100);
+}
+
+TEST_CASE("8-bit keys and values pick the oracle's token wherever its lead is a logit") {
+    check_model(kRealModels[0], {"cpu", 1.0, DType::q8_0}, kSanitized ? 2 : 100);
 }
 
 TEST_CASE("the reference backend picks the oracle's token wherever its lead is a hundredth of a logit") {

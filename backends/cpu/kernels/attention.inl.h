@@ -169,12 +169,11 @@ inline void weigh(const AttentionTile& tile, size_t query, int first_vector, int
     for (int v = first_vector; v < end_vector; ++v) best = wide_max(best, wide_load(scores + v * kRowLanes));
     const float before = state[kStateHighest], tile_best = wide_highest(best) * factor;
     const float highest = tile_best > before ? tile_best : before;
-    const Wide minus_after = wide_splat(-highest);
-    const Wide shrink_before = wide_exp2(wide_splat(before) - wide_splat(highest));
+    const Wide after = wide_splat(highest);
+    const Wide shrink_before = wide_exp2(wide_splat(before) - after);
     Wide sum = wide_load(state) * shrink_before;
     for (int v = first_vector; v < end_vector; ++v) {
-        const Wide weight =
-            wide_exp2(wide_fma(wide_load(scores + v * kRowLanes), wide_splat(factor), minus_after));
+        const Wide weight = wide_exp2(wide_load(scores + v * kRowLanes) * wide_splat(factor) - after);
         wide_store(scores + v * kRowLanes, weight);
         sum = sum + weight;
     }

@@ -112,6 +112,32 @@ void to_half(const float* in, uint16_t* out, size_t n) {
     });
 }
 
+// The scale is the largest magnitude / 127, rounded to float16 before the values are divided by it. Adding
+// kRounder leaves the nearest integer in a float's lowest bits.
+void to_q8_0(const float* in, int8_t* out, uint16_t* scales, size_t n) {
+    for (size_t block = 0; block < n / kKvBlock; ++block) {
+        Wide largest = wide_splat(0), not_finite = wide_splat(0);
+        for (size_t i = block * kKvBlock; i < (block + 1) * kKvBlock; i += kRowLanes) {
+            const Wide x = wide_load(in + i);
+            largest = wide_max(largest, wide_max(x, wide_splat(0) - x));
+            not_finite = not_finite + (x - x);
+        }
+        uint16_t half[kRowLanes];
+        float scale[kRowLanes];
+        wide_store_half(half, wide_splat(wide_highest(largest) / 127.0f + wide_sum(not_finite)));
+        wide_store(scale, wide_load_half(half));
+        scales[block] = half[0];
+        const Wide inverse = wide_splat(scale[0] > 0 ? 1.0f / scale[0] : 0.0f);
+        for (size_t i = block * kKvBlock; i < (block + 1) * kKvBlock; i += kRowLanes) {
+            const Wide x = wide_max(wide_splat(-127), wide_min(wide_splat(127), wide_load(in + i) * inverse));
+            float rounded[kRowLanes];
+            wide_store(rounded, x + wide_splat(kRounder));
+            for (size_t j = 0; j < kRowLanes; ++j)
+                out[i + j] = static_cast<int8_t>(__builtin_bit_cast(uint32_t, rounded[j]));
+        }
+    }
+}
+
 // First the highest value, then where it stands. x * 0 is 0 for finite values alone.
 ArgmaxResult argmax(const float* x, size_t n) {
     Wide best = wide_splat(-__builtin_inff()), zeros = wide_splat(0);
@@ -157,6 +183,7 @@ void set_elementwise(RowKernels& rows) {
     rows.scale = scale_row;
     rows.soft_cap = soft_cap_row;
     rows.to_half = to_half;
+    rows.to_q8_0 = to_q8_0;
     rows.argmax = argmax;
     rows.read = read;
 }

@@ -78,43 +78,82 @@ Output run_read(const RowKernels& rows) {
     return {rows.read(numbers(3 * 128 + 5, 1).data(), 3 * 128 + 5)};
 }
 
-// Seven queries over a whole tile and a part of one, then merged and finished.
-Output run_attention(const RowKernels& rows, float soft_cap) {
-    constexpr uint32_t kQueries = 7, kDim = 24, kPadded = 32;
-    constexpr size_t kStride = kStateValues + kPadded;
-    std::vector<uint16_t> keys(kDim * kTilePositions), values(kTilePositions * kPadded);
-    rows.to_half(numbers(keys.size(), 3).data(), keys.data(), keys.size());
-    rows.to_half(numbers(values.size(), 4).data(), values.data(), values.size());
-    const std::vector<float> queries = numbers(kQueries * kDim, 5);
-    const float* starts[kQueries];
-    for (size_t q = 0; q < kQueries; ++q) starts[q] = queries.data() + q * kDim;
-    std::vector<float> states(2 * kQueries * kStride), scores(kQueries * (kTilePositions + kRowLanes));
-    AttentionTile tile;
-    for (size_t b = 0; b < kTileBlocks; ++b) {
-        tile.keys[b] = reinterpret_cast<const std::byte*>(keys.data() + b * kRowLanes);
-        tile.values[b] = reinterpret_cast<const std::byte*>(values.data() + b * kRowLanes * kPadded);
-        tile.key_stride[b] = kTilePositions;
+Output run_to_q8_0(const RowKernels& rows) {
+    constexpr size_t kValues = 2 * kKvBlock;
+    int8_t elements[kValues];
+    uint16_t scales[2];
+    rows.to_q8_0(numbers(kValues, 1).data(), elements, scales, kValues);
+    Output out(elements, elements + kValues);
+    out.insert(out.end(), scales, scales + 2);
+    return out;
+}
+
+// n elements of a form with the scales behind them.
+std::vector<std::byte> elements(const RowKernels& rows, KvForm form, size_t n, uint32_t seed) {
+    const std::vector<float> floats = numbers(n, seed);
+    std::vector<std::byte> bytes(n * sizeof(float));
+    if (form == KvForm::f32) {
+        std::memcpy(bytes.data(), floats.data(), bytes.size());
+    } else if (form == KvForm::f16) {
+        rows.to_half(floats.data(), reinterpret_cast<uint16_t*>(bytes.data()), n);
+    } else {
+        rows.to_q8_0(floats.data(), reinterpret_cast<int8_t*>(bytes.data()),
+                     reinterpret_cast<uint16_t*>(bytes.data() + n), n);
     }
-    tile.value_stride = kPadded;
-    tile.key_dim = tile.value_dim = kDim;
+    return bytes;
+}
+
+// Queries over a whole tile and a part of one, then merged and finished. Any scale serves any position.
+Output run_attention(const RowKernels& rows, KvForm form, uint32_t n_queries, float soft_cap) {
+    constexpr uint32_t kDim = 32;
+    constexpr size_t kStride = kStateValues + kDim, kElements = size_t{kDim} * kTilePositions;
+    const size_t element_bytes = form == KvForm::q8_0 ? 1 : form == KvForm::f16 ? 2 : 4;
+    const std::vector<std::byte> keys = elements(rows, form, kElements, 3),
+                                 values = elements(rows, form, kElements, 4);
+    const std::vector<float> queries = numbers(size_t{n_queries} * kDim, 5);
+    std::vector<const float*> starts;
+    for (size_t q = 0; q < n_queries; ++q) starts.push_back(queries.data() + q * kDim);
+    std::vector<float> states(2 * n_queries * kStride), scores(n_queries * (kTilePositions + kRowLanes)),
+        widened(kTilePositions * (2 * kDim + 1));
+    AttentionTile tile;
+    tile.form = form;
+    for (size_t b = 0; b < kTileBlocks; ++b) {
+        const size_t first = b * kRowLanes;
+        tile.keys[b] = keys.data() + first * element_bytes;
+        tile.values[b] = values.data() + first * kDim * element_bytes;
+        tile.key_stride[b] = kTilePositions;
+        tile.key_scales[b] = reinterpret_cast<const uint16_t*>(keys.data() + kElements) + first;
+        tile.value_scales[b] = reinterpret_cast<const uint16_t*>(values.data() + kElements) + first;
+    }
+    tile.value_stride = tile.key_dim = tile.value_dim = kDim;
     tile.scale = 0.05f;
     tile.soft_cap = soft_cap;
-    tile.queries = starts;
-    tile.n_queries = kQueries;
+    tile.queries = starts.data();
+    tile.n_queries = n_queries;
     tile.state_stride = kStride;
     tile.scores = scores.data();
-    Output out(kQueries * kDim);
-    for (size_t q = 0; q < 2 * kQueries; ++q) states[q * kStride + kStateHighest] = -INFINITY;
+    tile.widened = widened.data();
+    Output out(n_queries * kDim);
+    for (size_t q = 0; q < 2 * n_queries; ++q) states[q * kStride + kStateHighest] = -INFINITY;
     for (const uint32_t part : {0u, 1u, 2u}) {  // whole and part into the first states, whole into the second
-        tile.states = states.data() + (part == 2 ? kQueries * kStride : 0);
+        tile.states = states.data() + (part == 2 ? n_queries * kStride : 0);
         tile.first = part == 1 ? 5 : 0;
         tile.end = part == 1 ? 39 : kTilePositions;
         rows.attend(tile);
     }
-    for (size_t q = 0; q < kQueries; ++q) {
-        rows.merge_states(states.data() + q * kStride, states.data() + (kQueries + q) * kStride, kDim);
+    for (size_t q = 0; q < n_queries; ++q) {
+        rows.merge_states(states.data() + q * kStride, states.data() + (n_queries + q) * kStride, kDim);
         rows.finish_state(states.data() + q * kStride, out.data() + q * kDim, kDim);
     }
+    return out;
+}
+
+// Few queries and, where tiles are widened first, many.
+template <KvForm kForm>
+Output run_few_and_many(const RowKernels& rows) {
+    Output out = run_attention(rows, kForm, 7, 0);
+    const Output many = run_attention(rows, kForm, 29, 0);
+    out.insert(out.end(), many.begin(), many.end());
     return out;
 }
 
@@ -134,8 +173,12 @@ constexpr Case kCases[] = {
     {"to_half", run_to_half},
     {"argmax", run_argmax},
     {"read", run_read},
-    {"attention", [](const RowKernels& rows) { return run_attention(rows, 0); }},
-    {"attention with soft cap", [](const RowKernels& rows) { return run_attention(rows, 3); }},
+    {"to_q8_0", run_to_q8_0},
+    {"attention", run_few_and_many<KvForm::f16>},
+    {"attention over q8_0", run_few_and_many<KvForm::q8_0>},
+    {"attention over f32", run_few_and_many<KvForm::f32>},
+    {"attention with soft cap",
+     [](const RowKernels& rows) { return run_attention(rows, KvForm::f16, 7, 3); }},
 };
 
 }  // namespace

@@ -85,6 +85,9 @@ struct RowKernels {
     void (*scale)(const float* in, float factor, float* out, size_t n);
     void (*soft_cap)(const float* in, float cap, float* out, size_t n);
     void (*to_half)(const float* in, uint16_t* out, size_t n);  // round to nearest even
+    // Blocks of kKvBlock values; n is a multiple of it. A block that holds a number that isn't finite has a
+    // scale that isn't either.
+    void (*to_q8_0)(const float* in, int8_t* out, uint16_t* scales, size_t n);
     ArgmaxResult (*argmax)(const float* x, size_t n);
     // Of whole groups of 128 floats, in as many chains: as fast as memory or a cache gives them. n is rounded
     // down.
