@@ -51,6 +51,43 @@ Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::b
 // See write_file_atomically in file.h.
 Status replace_file(const std::string& path, std::span<const std::byte> bytes);
 
+// Owns a range of the address space: fresh zeros, or a file's bytes, which must not be written.
+class Mapping {
+public:
+    Mapping() = default;
+    Mapping(Mapping&& other) noexcept
+        : first_(std::exchange(other.first_, nullptr)),
+          mapped_(std::exchange(other.mapped_, 0)),
+          bytes_(std::exchange(other.bytes_, {})) {}
+    Mapping& operator=(Mapping&& other) noexcept {
+        std::swap(first_, other.first_);
+        std::swap(mapped_, other.mapped_);
+        std::swap(bytes_, other.bytes_);
+        return *this;
+    }
+    Mapping(const Mapping&) = delete;
+    Mapping& operator=(const Mapping&) = delete;
+    ~Mapping();
+    std::byte* data() { return bytes_.data(); }
+    const std::byte* data() const { return bytes_.data(); }
+    size_t size_bytes() const { return bytes_.size(); }
+
+private:
+    friend Result<Mapping> map_zeros(size_t size_bytes);
+    friend Result<Mapping> map_file(const FileHandle& file, size_t size_bytes, const std::string& name);
+    void* first_ = nullptr;  // of what the system gave
+    size_t mapped_ = 0;
+    std::span<std::byte> bytes_;
+};
+
+// In huge pages where the system gives them, so that what is read over and over costs fewer page walks and is
+// faulted in 2 MiB at a time. Aligned to a huge page.
+Result<Mapping> map_zeros(size_t size_bytes);
+inline constexpr size_t kHugePageBytes = size_t{2} << 20;
+// Read-only. A file that becomes shorter afterwards ends the process with SIGBUS when the lost part is read:
+// only for files that nobody changes in place.
+Result<Mapping> map_file(const FileHandle& file, size_t size_bytes, const std::string& name);
+
 // Logical CPUs that the process may run on, at least 1.
 uint32_t allowed_cpus();
 // Cores behind them: SMT siblings count once. `root` stands before /sys and is empty outside tests.

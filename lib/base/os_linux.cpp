@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -166,6 +167,42 @@ Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
     const FileHandle folder_handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder_handle.descriptor() >= 0) fsync(folder_handle.descriptor());
     return {};
+}
+
+Mapping::~Mapping() {
+    if (first_ != nullptr) munmap(first_, mapped_);
+}
+
+Result<Mapping> map_zeros(size_t size_bytes) {
+    Mapping mapping;
+    if (size_bytes == 0) return mapping;
+    // A huge page more than asked for: the start is moved up to a whole one.
+    const size_t wanted = size_bytes + kHugePageBytes;
+    void* first = wanted < size_bytes
+                      ? MAP_FAILED
+                      : mmap(nullptr, wanted, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (first == MAP_FAILED) {
+        return Status(StatusCode::out_of_memory,
+                      fmt::format("Memory for {} bytes could not be had.", size_bytes));
+    }
+    const uintptr_t aligned =
+        (reinterpret_cast<uintptr_t>(first) + kHugePageBytes - 1) & ~uintptr_t{kHugePageBytes - 1};
+    mapping.first_ = first;
+    mapping.mapped_ = wanted;
+    mapping.bytes_ = {reinterpret_cast<std::byte*>(aligned), size_bytes};
+    madvise(mapping.data(), size_bytes, MADV_HUGEPAGE);  // a wish: without it the pages are small
+    return mapping;
+}
+
+Result<Mapping> map_file(const FileHandle& file, size_t size_bytes, const std::string& name) {
+    Mapping mapping;
+    if (size_bytes == 0) return mapping;
+    void* first = mmap(nullptr, size_bytes, PROT_READ, MAP_SHARED, file.descriptor(), 0);
+    if (first == MAP_FAILED) return failed("Mapping", name, errno);
+    mapping.first_ = first;
+    mapping.mapped_ = size_bytes;
+    mapping.bytes_ = {static_cast<std::byte*>(first), size_bytes};
+    return mapping;
 }
 
 uint32_t fork_generation() {

@@ -15,11 +15,25 @@ static_assert(std::endian::native == std::endian::little, "GGUF numbers are read
 // The head of a small or broken file needs little; that of a large vocabulary some megabytes.
 constexpr size_t kFirstWindow = size_t{16} << 10;
 constexpr size_t kLargestWindow = size_t{1} << 20;
+static_assert(kFirstWindow % sizeof(uint64_t) == 0);
 // Metadata and tensor table together. Known files stay below 20 MB; a hostile one must not fill the memory
 // through them, where small numbers and strings take some times their bytes in the file.
 constexpr uint64_t kLargestHead = uint64_t{128} << 20;
 // A length beyond this was never written by anyone; below it, the end of the file is likelier to be missing.
 constexpr uint64_t kPlausibleBytes = uint64_t{1} << 40;
+
+// Eight bytes at a time; a last word is filled up with zeros.
+uint64_t hash_words(uint64_t hash, std::span<const std::byte> bytes) {
+    while (!bytes.empty()) {
+        uint64_t word = 0;
+        const size_t n = std::min(bytes.size(), sizeof word);
+        std::memcpy(&word, bytes.data(), n);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 32;
+        bytes = bytes.subspan(n);
+    }
+    return hash;
+}
 
 }  // namespace
 
@@ -44,10 +58,7 @@ Status CheckedReader::read(std::string_view what, std::span<std::byte> out) {
     while (!out.empty()) {
         if (window_used_ == window_.size()) TAKT_RETURN_IF_ERROR(refill());
         const size_t n = std::min(out.size(), window_.size() - window_used_);
-        const std::byte* bytes = window_.data() + window_used_;
-        for (size_t i = 0; i < n; ++i)
-            fingerprint_ = (fingerprint_ ^ static_cast<uint64_t>(bytes[i])) * 0x100000001b3u;
-        std::memcpy(out.data(), bytes, n);
+        std::memcpy(out.data(), window_.data() + window_used_, n);
         window_used_ += n;
         position_ += n;
         out = out.subspan(n);
@@ -67,8 +78,14 @@ Status CheckedReader::read_string(std::string_view what, uint64_t limit, std::st
     return read(what, std::as_writable_bytes(std::span(out)));
 }
 
+uint64_t CheckedReader::fingerprint() const {
+    // The length tells zeros at the end from those that fill up the last word.
+    return hash_words(fingerprint_, std::span(window_).first(window_used_)) ^ position_;
+}
+
 // Called when position_ < size_ and the window is used up.
 Status CheckedReader::refill() {
+    fingerprint_ = hash_words(fingerprint_, window_);  // whole words: only the last window isn't made of them
     const size_t wanted = window_.empty() ? kFirstWindow : std::min(window_.size() * 2, kLargestWindow);
     window_.resize(static_cast<size_t>(std::min<uint64_t>(wanted, left())));
     window_used_ = 0;

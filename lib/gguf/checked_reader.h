@@ -27,8 +27,8 @@ public:
 
     uint64_t position() const { return position_; }
     uint64_t left() const { return size_ - position_; }
-    // FNV-1a 64 of all bytes given out so far.
-    uint64_t fingerprint() const { return fingerprint_; }
+    // 64-bit hash of all bytes given out so far, however they were cut into reads.
+    uint64_t fingerprint() const;
 
     // `what` names the thing in the error.
     Status read(std::string_view what, std::span<std::byte> out);
@@ -46,8 +46,8 @@ private:
 
     const ByteSource& source_;
     uint64_t size_;
-    uint64_t position_ = 0;  // of the next byte given out
-    uint64_t fingerprint_ = 0xcbf29ce484222325u;
+    uint64_t position_ = 0;                       // of the next byte given out
+    uint64_t fingerprint_ = 0xcbf29ce484222325u;  // of the windows used up so far
     std::vector<std::byte> window_;
     size_t window_used_ = 0;
 };

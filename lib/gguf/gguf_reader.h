@@ -74,7 +74,7 @@ public:
     const GgufEntry* find(std::string_view key) const;  // nullptr if absent
     const GgufTensor* find_tensor(std::string_view name) const;
     const ByteSource& source() const { return *source_; }
-    // FNV-1a 64 of the metadata and tensor table as they stand in the file: tells models apart.
+    // 64-bit hash of the metadata and tensor table as they stand in the file: tells models apart.
     uint64_t fingerprint() const { return fingerprint_; }
 
     // Typed look-ups. Absent: an empty optional inside an ok result. Wrong type or out of range: an error

@@ -17,6 +17,8 @@ constexpr uint32_t kMostNestedArrays = 1u << 16;
 constexpr uint64_t kLongestString = uint64_t{64} << 20;
 constexpr uint64_t kEmptyStringBytes = 8;
 constexpr uint64_t kEmptyArrayBytes = 12;
+// Known vocabularies hold fewer; beyond it, memory is taken as the strings come.
+constexpr uint64_t kReservedStrings = uint64_t{1} << 18;
 constexpr uint32_t kLastType = static_cast<uint32_t>(GgufType::f64);
 
 // The fewest bytes that one element takes in the file: no count above bytes left / this can be true.
@@ -186,6 +188,7 @@ Status GgufValueReader::read_numbers(std::string_view what, uint64_t count, std:
 
 Status GgufValueReader::read_strings(std::string_view what, uint64_t count, GgufArray& out) {
     const std::string name = fmt::format("{}: string in array", what);
+    out.strings.reserve(static_cast<size_t>(std::min(count, kReservedStrings)));
     while (out.strings.size() < count) {
         std::string text;
         TAKT_RETURN_IF_ERROR(reader_.read_string(name, kLongestString, text));

@@ -1,18 +1,51 @@
 // Look-ups of a loaded vocabulary; vocabulary_loader.cpp fills it.
 #include "tokenizer/vocabulary.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "tokenizer/byte_alphabet.h"
 
 namespace takt {
+namespace {
+
+// Eight bytes at a time. Loading a vocabulary asks for three texts a merge: with std::unordered_map that was
+// a tenth of the time to the first token of SmolLM2.
+uint32_t hash_text(std::string_view text) {
+    constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
+    uint64_t hash = text.size() * kFactor;
+    for (size_t at = 0; at < text.size(); at += 8) {
+        uint64_t word = 0;
+        std::memcpy(&word, text.data() + at, std::min<size_t>(8, text.size() - at));
+        hash = (hash ^ word) * kFactor;
+        hash ^= hash >> 29;
+    }
+    return static_cast<uint32_t>(hash >> 16);
+}
+
+}  // namespace
 
 std::string_view Vocabulary::text(int32_t id) const {
     const auto index = static_cast<size_t>(id);
     return {characters_.data() + begins_[index], begins_[index + 1] - begins_[index]};
 }
 
+// The slot that holds the text, or the empty one where it would go.
+size_t Vocabulary::slot_of(std::string_view wanted, uint32_t hash) const {
+    size_t slot = hash & (slots_.size() - 1);
+    while (slots_[slot].id >= 0 && (slots_[slot].hash != hash || text(slots_[slot].id) != wanted))
+        slot = (slot + 1) & (slots_.size() - 1);
+    return slot;
+}
+
+void Vocabulary::index(int32_t id) {
+    const uint32_t hash = hash_text(text(id));
+    Slot& slot = slots_[slot_of(text(id), hash)];
+    if (slot.id < 0) slot = {hash, id};
+}
+
 int32_t Vocabulary::find(std::string_view text) const {
-    const auto found = ids_.find(text);
-    return found == ids_.end() ? -1 : found->second;
+    return slots_[slot_of(text, hash_text(text))].id;
 }
 
 std::string Vocabulary::bytes(int32_t id) const {

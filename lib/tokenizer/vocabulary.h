@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "base/status.h"
@@ -62,8 +61,14 @@ private:
     std::vector<size_t> begins_;    // size() + 1
     std::vector<TokenType> types_;
     std::vector<float> scores_;  // empty for byte_level
-    // The keys look into characters_, which moves keep in place.
-    std::unordered_map<std::string_view, int32_t> ids_;
+    // Ids by text: open addressing, a power of two, at most half full.
+    struct Slot {
+        uint32_t hash = 0;
+        int32_t id = -1;  // an empty slot
+    };
+    void index(int32_t id);  // of two equal texts the first counts
+    size_t slot_of(std::string_view text, uint32_t hash) const;
+    std::vector<Slot> slots_ = std::vector<Slot>(1);
     std::vector<int32_t> byte_tokens_ = std::vector<int32_t>(256, -1);
     size_t longest_text_bytes_ = 0;
     int32_t bos_id_ = -1;

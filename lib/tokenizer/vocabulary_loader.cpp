@@ -1,5 +1,6 @@
 // Fills a Vocabulary from a file's metadata, every length, type and id checked; errors name key and value.
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -259,7 +260,7 @@ private:
     }
 
     void index_texts() {
-        out_.ids_.reserve(count());
+        out_.slots_.resize(std::bit_ceil(count() * 2));
         for (int32_t id = 0; static_cast<size_t>(id) < count(); ++id) {
             const std::string_view text = out_.text(id);
             switch (out_.type(id)) {
@@ -274,7 +275,7 @@ private:
                     if (out_.kind_ == VocabularyKind::sentencepiece) break;
                     [[fallthrough]];
                 default:
-                    if (!text.empty()) out_.ids_.emplace(text, id);  // of two equal texts the first counts
+                    if (!text.empty()) out_.index(id);
             }
         }
     }

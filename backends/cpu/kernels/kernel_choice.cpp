@@ -88,10 +88,11 @@ struct Case {
 
 void fill_case(Case& test, DType dtype, const KernelTable& quantizer) {
     Numbers numbers;
-    const std::vector<std::byte> source = make_source(dtype, numbers);
+    std::vector<std::byte> source = make_source(dtype, numbers);
     const PanelLayout layout = panel_layout(dtype, kRows, kCols);
     test.panels.assign(kPanels * layout.panel_bytes, std::byte{0});
     const size_t stride = row_bytes(dtype, kCols);
+    source.resize(kPanels * kPanelRows * stride);  // zeros behind the last row
     for (uint32_t panel = 0; panel < kPanels; ++panel) {
         const uint32_t first = panel * kPanelRows;
         pack_panel(dtype, layout, source.data() + first * stride, stride, std::min(kPanelRows, kRows - first),
@@ -177,6 +178,7 @@ Status self_test(const KernelTable& table) {
 KernelTable make_checked_kernel_table(IsaLevel level, std::vector<std::string>& replaced) {
     const KernelTable scalar = make_kernel_table(IsaLevel::scalar);
     KernelTable table = make_kernel_table(level);
+    std::array<bool, kPackedKinds> passed{};  // the product in the table now
     for (const IsaLevel lower : available_isa_levels()) {
         if (lower > level) continue;
         const KernelTable sibling = make_kernel_table(lower);
@@ -187,7 +189,9 @@ KernelTable make_checked_kernel_table(IsaLevel level, std::vector<std::string>& 
                 "Kernel quantize_row failed its self-test; the one of {} takes its place.", name));
         }
         for (size_t kind = 0; kind < kPackedKinds; ++kind) {
-            if (table.matmul[kind] == sibling.matmul[kind] || same_matmul(table, scalar, kind)) continue;
+            if (passed[kind] || table.matmul[kind] == sibling.matmul[kind]) continue;
+            passed[kind] = same_matmul(table, scalar, kind);
+            if (passed[kind]) continue;
             table.matmul[kind] = sibling.matmul[kind];
             replaced.push_back(
                 fmt::format("Kernel matmul {} failed its self-test; the one of {} takes its place.",

@@ -13,11 +13,39 @@ uint32_t load32(const uint8_t* p) {
     std::memcpy(&v, p, 4);
     return v;
 }
-void store32(uint8_t* p, uint32_t v) {
-    std::memcpy(p, &v, 4);
+
+// Four rows at once: a vector holds the same four bytes of each, as a panel does. Row by row, four bytes at a
+// time, the same work took 2.2 times as long (AVX-512 VNNI, two cores, 2026-11-30).
+constexpr uint32_t kLanes = kPackedRows;
+static_assert(kLanes == 4);
+using Lanes = uint32_t __attribute__((vector_size(16)));
+// Where four rows of the source begin.
+using Rows = std::array<const uint8_t*, kLanes>;
+
+Lanes load_lanes(const uint8_t* p) {
+    Lanes v;
+    std::memcpy(&v, p, sizeof v);
+    return v;
+}
+void store_lanes(uint8_t* p, Lanes v) {
+    std::memcpy(p, &v, sizeof v);
 }
 
-// One row's places in a panel's sections.
+// Sixteen bytes of each row, at `offset`; out[i] holds bytes 4 i to 4 i + 3 of them.
+std::array<Lanes, 4> load_rows(const Rows& rows, size_t offset) {
+    const Lanes a = load_lanes(rows[0] + offset), b = load_lanes(rows[1] + offset);
+    const Lanes c = load_lanes(rows[2] + offset), d = load_lanes(rows[3] + offset);
+    const Lanes ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+    const Lanes ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+    const Lanes cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    const Lanes cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    return {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
+            __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+            __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+            __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
+}
+
+// The places of four rows in a panel's sections.
 struct Sections {
     uint8_t* quants;
     uint8_t* high;
@@ -26,11 +54,15 @@ struct Sections {
     uint8_t* supers;
 };
 
+void copy_half(uint8_t* lanes, uint32_t lane, const uint8_t* from) {
+    std::memcpy(lanes + 2 * size_t{lane}, from, 2);
+}
+
 // Bit i of byte j of the result is bit 4 i + j of `bits`.
-uint32_t interleave_high_bits(uint32_t bits) {
-    uint32_t out = 0;
+Lanes interleave_high_bits(Lanes bits) {
+    Lanes out = {};
     for (uint32_t j = 0; j < 4; ++j) {
-        uint32_t x = (bits >> j) & 0x11111111u;  // every fourth bit, then squeezed together
+        Lanes x = (bits >> j) & 0x11111111u;  // every fourth bit, then squeezed together
         x = (x | x >> 3) & 0x03030303u;
         x = (x | x >> 6) & 0x000f000fu;
         x = (x | x >> 12) & 0xffu;
@@ -42,28 +74,31 @@ uint32_t interleave_high_bits(uint32_t bits) {
 // q4_0, q4_1, q5_0, q5_1: 16 bytes of nibbles in the panel's own order, behind f16 d, [f16 m], [32 high
 // bits].
 template <bool kMin, bool kHigh>
-void pack_small_blocks(const uint8_t* row, uint32_t n_blocks, const Sections& to) {
-    constexpr size_t kBlockBytes = 2 + 2 * kMin + 4 * kHigh + 16;
-    for (uint32_t b = 0; b < n_blocks; ++b, row += kBlockBytes) {
-        const uint8_t* from = row + 2;
-        std::memcpy(to.scales + 32 * size_t{b}, row, 2);
-        if constexpr (kMin) {
-            std::memcpy(to.mins + 32 * size_t{b}, from, 2);
-            from += 2;
+void pack_small_blocks(const Rows& rows, uint32_t n_blocks, const Sections& to) {
+    constexpr size_t kHighAt = 2 + 2 * kMin, kNibblesAt = kHighAt + 4 * kHigh, kBlockBytes = kNibblesAt + 16;
+    for (size_t b = 0; b < n_blocks; ++b) {
+        const size_t at = b * kBlockBytes;
+        Lanes high = {};
+        for (uint32_t lane = 0; lane < kLanes; ++lane) {
+            const uint8_t* block = rows[lane] + at;
+            copy_half(to.scales + 32 * b, lane, block);
+            if constexpr (kMin) copy_half(to.mins + 32 * b, lane, block + 2);
+            if constexpr (kHigh) high[lane] = load32(block + kHighAt);
         }
-        if constexpr (kHigh) {
-            store32(to.high + 64 * size_t{b}, interleave_high_bits(load32(from)));
-            from += 4;
-        }
-        for (uint32_t i = 0; i < 4; ++i) store32(to.quants + 256 * size_t{b} + 64 * i, load32(from + 4 * i));
+        if constexpr (kHigh) store_lanes(to.high + 64 * b, interleave_high_bits(high));
+        const std::array<Lanes, 4> nibbles = load_rows(rows, at + kNibblesAt);
+        for (size_t i = 0; i < 4; ++i) store_lanes(to.quants + 256 * b + 64 * i, nibbles[i]);
     }
 }
 
-void pack_q8_0(const uint8_t* row, uint32_t n_blocks, const Sections& to) {
-    for (uint32_t b = 0; b < n_blocks; ++b, row += 34) {
-        std::memcpy(to.scales + 32 * size_t{b}, row, 2);
-        for (uint32_t i = 0; i < 8; ++i) {
-            store32(to.quants + 512 * size_t{b} + 64 * i, load32(row + 2 + 4 * i) ^ 0x80808080u);
+void pack_q8_0(const Rows& rows, uint32_t n_blocks, const Sections& to) {
+    for (size_t b = 0; b < n_blocks; ++b) {
+        const size_t at = b * 34;
+        for (uint32_t lane = 0; lane < kLanes; ++lane) copy_half(to.scales + 32 * b, lane, rows[lane] + at);
+        for (size_t half = 0; half < 2; ++half) {
+            const std::array<Lanes, 4> quants = load_rows(rows, at + 2 + 16 * half);
+            for (size_t i = 0; i < 4; ++i)
+                store_lanes(to.quants + 512 * b + 256 * half + 64 * i, quants[i] ^ 0x80808080u);
         }
     }
 }
@@ -78,69 +113,89 @@ void unpack_k_scales(const uint8_t* packed, std::array<uint8_t, 8>& scales, std:
     }
 }
 
-// Nibbles of a block: value v in the low one of byte v, value 16 + v in the high one, from nibbles `shift`
-// bits up in 32 bytes.
-void pack_nibbles(const uint8_t* from, uint32_t shift, uint8_t* quants) {
-    for (uint32_t i = 0; i < 4; ++i) {
-        const uint32_t low = (load32(from + 4 * i) >> shift) & 0x0f0f0f0fu;
-        const uint32_t high = (load32(from + 16 + 4 * i) >> shift) & 0x0f0f0f0fu;
-        store32(quants + 64 * i, low | high << 4);
+// 32 bytes of each row, at `offset`, hold the nibbles of two blocks, the first in their low halves. Packed,
+// value v of a block lies in the low half of byte v and value 16 + v in its high half.
+void pack_nibbles(const Rows& rows, size_t offset, uint8_t* first, uint8_t* second) {
+    const std::array<Lanes, 4> a = load_rows(rows, offset), b = load_rows(rows, offset + 16);
+    for (size_t i = 0; i < 4; ++i) {
+        store_lanes(first + 64 * i, (a[i] & 0x0f0f0f0fu) | (b[i] & 0x0f0f0f0fu) << 4);
+        store_lanes(second + 64 * i, (a[i] >> 4 & 0x0f0f0f0fu) | (b[i] & 0xf0f0f0f0u));
     }
 }
 
 // f16 d, f16 dmin, 12 bytes of scales, [32 bytes of fifth bits, bit s for block s], 128 bytes of nibbles.
 template <bool kHigh>
-void pack_k_blocks(const uint8_t* row, uint32_t n_blocks, const Sections& to) {
+void pack_k_blocks(const Rows& rows, uint32_t n_blocks, const Sections& to) {
+    constexpr size_t kHighAt = 16, kNibblesAt = kHighAt + 32 * kHigh, kSuperBytes = kNibblesAt + 128;
     std::array<uint8_t, 8> scales, mins;
-    for (uint32_t b = 0; b < n_blocks; b += kSuperBlocks, row += kHigh ? 176 : 144) {
-        const uint8_t* high = row + 16;
-        const uint8_t* nibbles = kHigh ? high + 32 : high;
-        std::memcpy(to.supers + 64 * size_t{b / kSuperBlocks}, row, 2);
-        std::memcpy(to.supers + 64 * size_t{b / kSuperBlocks} + 32, row + 2, 2);
-        unpack_k_scales(row + 4, scales, mins);
-        for (uint32_t s = 0; s < kSuperBlocks; ++s) {
-            const size_t block = b + s;
-            to.scales[16 * block] = scales[s];
-            to.mins[16 * block] = mins[s];
-            pack_nibbles(nibbles + 32 * (s / 2), 4 * (s % 2), to.quants + 256 * block);
-            if constexpr (kHigh) {
-                uint32_t bits = 0;
-                for (uint32_t i = 0; i < 8; ++i) bits |= ((load32(high + 4 * i) >> s) & 0x01010101u) << i;
-                store32(to.high + 64 * block, bits);
+    for (size_t super = 0; super < n_blocks / kSuperBlocks; ++super) {
+        const size_t at = super * kSuperBytes, first_block = super * kSuperBlocks;
+        for (uint32_t lane = 0; lane < kLanes; ++lane) {
+            const uint8_t* row = rows[lane] + at;
+            copy_half(to.supers + 64 * super, lane, row);
+            copy_half(to.supers + 64 * super + 32, lane, row + 2);
+            unpack_k_scales(row + 4, scales, mins);
+            for (uint32_t s = 0; s < kSuperBlocks; ++s) {
+                to.scales[16 * (first_block + s) + lane] = scales[s];
+                to.mins[16 * (first_block + s) + lane] = mins[s];
+            }
+        }
+        for (size_t s = 0; s < kSuperBlocks; s += 2) {
+            uint8_t* quants = to.quants + 256 * (first_block + s);
+            pack_nibbles(rows, at + kNibblesAt + 16 * s, quants, quants + 256);
+        }
+        if constexpr (kHigh) {
+            const std::array<Lanes, 4> low = load_rows(rows, at + kHighAt),
+                                       high = load_rows(rows, at + kHighAt + 16);
+            for (uint32_t s = 0; s < kSuperBlocks; ++s) {
+                Lanes bits = {};
+                for (uint32_t i = 0; i < 8; ++i)
+                    bits |= ((i < 4 ? low[i] : high[i - 4]) >> s & 0x01010101u) << i;
+                store_lanes(to.high + 64 * (first_block + s), bits);
             }
         }
     }
 }
 
 // 128 bytes of low nibbles, 64 of high bit pairs, 16 i8 scales, f16 d.
-void pack_q6_k(const uint8_t* row, uint32_t n_blocks, const Sections& to) {
-    for (uint32_t b = 0; b < n_blocks; b += kSuperBlocks, row += 210) {
-        std::memcpy(to.supers + 32 * size_t{b / kSuperBlocks}, row + 208, 2);
-        for (uint32_t s = 0; s < kSuperBlocks; ++s) {
-            const size_t block = b + s;
-            const uint32_t half = s / 4, quarter = s % 4;  // of 128 and of 32 values
-            to.scales[32 * block] = row[192 + 2 * s];
-            to.scales[32 * block + 16] = row[192 + 2 * s + 1];
-            pack_nibbles(row + 64 * half + 32 * (quarter % 2), 4 * (quarter / 2), to.quants + 256 * block);
-            const uint8_t* pairs = row + 128 + 32 * half;
-            for (uint32_t h = 0; h < 2; ++h) {
-                uint32_t bits = 0;
-                for (uint32_t i = 0; i < 4; ++i) {
-                    bits |= ((load32(pairs + 16 * h + 4 * i) >> (2 * quarter)) & 0x03030303u) << (2 * i);
+void pack_q6_k(const Rows& rows, uint32_t n_blocks, const Sections& to) {
+    for (size_t super = 0; super < n_blocks / kSuperBlocks; ++super) {
+        const size_t at = super * 210, first_block = super * kSuperBlocks;
+        for (uint32_t lane = 0; lane < kLanes; ++lane) {
+            const uint8_t* row = rows[lane] + at;
+            copy_half(to.supers + 32 * super, lane, row + 208);
+            for (uint32_t s = 0; s < 2 * kSuperBlocks; ++s)
+                to.scales[16 * (2 * first_block + s) + lane] = row[192 + s];
+        }
+        for (size_t half = 0; half < 2; ++half) {  // of 128 values: four blocks
+            const size_t block = first_block + 4 * half;
+            for (size_t i = 0; i < 2; ++i) {
+                uint8_t* quants = to.quants + 256 * (block + i);
+                pack_nibbles(rows, at + 64 * half + 32 * i, quants, quants + 512);
+            }
+            for (size_t h = 0; h < 2; ++h) {
+                const std::array<Lanes, 4> pairs = load_rows(rows, at + 128 + 32 * half + 16 * h);
+                for (uint32_t quarter = 0; quarter < 4; ++quarter) {
+                    Lanes bits = {};
+                    for (uint32_t i = 0; i < 4; ++i)
+                        bits |= (pairs[i] >> (2 * quarter) & 0x03030303u) << (2 * i);
+                    store_lanes(to.high + 128 * (block + quarter) + 64 * h, bits);
                 }
-                store32(to.high + 128 * block + 64 * h, bits);
             }
         }
     }
 }
 
 template <size_t kBytes>
-void pack_dense(const uint8_t* row, uint32_t cols, uint8_t* panel_lane) {
-    for (size_t k = 0; k < cols; ++k)
-        std::memcpy(panel_lane + k * kPanelRows * kBytes, row + k * kBytes, kBytes);
+void pack_dense(const Rows& rows, uint32_t cols, uint8_t* panel_lanes) {
+    for (size_t k = 0; k < cols; ++k) {
+        for (uint32_t lane = 0; lane < kLanes; ++lane) {
+            std::memcpy(panel_lanes + (k * kPanelRows + lane) * kBytes, rows[lane] + k * kBytes, kBytes);
+        }
+    }
 }
 
-void pack_row(DType dtype, const PanelLayout& layout, const uint8_t* row, uint32_t lane, uint8_t* panel) {
+void pack_rows(DType dtype, const PanelLayout& layout, const Rows& rows, uint32_t lane, uint8_t* panel) {
     const size_t scale_bytes = dtype == DType::q4_k || dtype == DType::q5_k || dtype == DType::q6_k ? 1 : 2;
     const Sections to = {panel + 4 * lane, panel + layout.high_offset + 4 * lane,
                          panel + layout.scales_offset + scale_bytes * lane,
@@ -148,26 +203,26 @@ void pack_row(DType dtype, const PanelLayout& layout, const uint8_t* row, uint32
                          panel + layout.supers_offset + 2 * lane};
     switch (dtype) {
         case DType::q4_0:
-            return pack_small_blocks<false, false>(row, layout.n_blocks, to);
+            return pack_small_blocks<false, false>(rows, layout.n_blocks, to);
         case DType::q4_1:
-            return pack_small_blocks<true, false>(row, layout.n_blocks, to);
+            return pack_small_blocks<true, false>(rows, layout.n_blocks, to);
         case DType::q5_0:
-            return pack_small_blocks<false, true>(row, layout.n_blocks, to);
+            return pack_small_blocks<false, true>(rows, layout.n_blocks, to);
         case DType::q5_1:
-            return pack_small_blocks<true, true>(row, layout.n_blocks, to);
+            return pack_small_blocks<true, true>(rows, layout.n_blocks, to);
         case DType::q8_0:
-            return pack_q8_0(row, layout.n_blocks, to);
+            return pack_q8_0(rows, layout.n_blocks, to);
         case DType::q4_k:
-            return pack_k_blocks<false>(row, layout.n_blocks, to);
+            return pack_k_blocks<false>(rows, layout.n_blocks, to);
         case DType::q5_k:
-            return pack_k_blocks<true>(row, layout.n_blocks, to);
+            return pack_k_blocks<true>(rows, layout.n_blocks, to);
         case DType::q6_k:
-            return pack_q6_k(row, layout.n_blocks, to);
+            return pack_q6_k(rows, layout.n_blocks, to);
         case DType::f32:
-            return pack_dense<4>(row, layout.cols, panel + 4 * lane);
+            return pack_dense<4>(rows, layout.cols, panel + 4 * lane);
         case DType::f16:
         case DType::bf16:
-            return pack_dense<2>(row, layout.cols, panel + 2 * lane);
+            return pack_dense<2>(rows, layout.cols, panel + 2 * lane);
     }
 }
 
@@ -238,9 +293,10 @@ PanelLayout panel_layout(DType dtype, uint32_t rows, uint32_t cols) {
 
 void pack_panel(DType dtype, const PanelLayout& layout, const std::byte* source, size_t row_stride,
                 uint32_t n_rows, std::byte* panel) {
-    for (uint32_t lane = 0; lane < n_rows; ++lane) {
-        pack_row(dtype, layout, reinterpret_cast<const uint8_t*>(source + lane * row_stride), lane,
-                 reinterpret_cast<uint8_t*>(panel));
+    const auto* row = reinterpret_cast<const uint8_t*>(source);
+    for (uint32_t lane = 0; lane < n_rows; lane += kPackedRows, row += kPackedRows * row_stride) {
+        pack_rows(dtype, layout, {row, row + row_stride, row + 2 * row_stride, row + 3 * row_stride}, lane,
+                  reinterpret_cast<uint8_t*>(panel));
     }
 }
 

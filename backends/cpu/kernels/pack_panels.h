@@ -12,7 +12,11 @@ namespace takt::cpu {
 PackedKind packed_kind(DType dtype);
 PanelLayout panel_layout(DType dtype, uint32_t rows, uint32_t cols);
 
-// Packs n_rows (at most 16) source rows, row_stride bytes apart, into one zero-filled panel.
+// Rows that the packers take at once.
+inline constexpr uint32_t kPackedRows = 4;
+
+// Packs n_rows (at most 16) source rows, row_stride bytes apart, into one zero-filled panel. Behind them
+// zeros fill up the last kPackedRows.
 void pack_panel(DType dtype, const PanelLayout& layout, const std::byte* source, size_t row_stride,
                 uint32_t n_rows, std::byte* panel);
 

@@ -57,44 +57,59 @@ Result<uint64_t> PackedMatrix::packed_bytes(DType dtype, uint32_t rows, uint32_t
     return bytes;
 }
 
-Result<PackedMatrix> PackedMatrix::pack(DType dtype, uint32_t rows, uint32_t cols, RowReader read,
-                                        ThreadPool& pool) {
-    const Result<uint64_t> bytes = packed_bytes(dtype, rows, cols);
-    if (!bytes.ok()) return bytes.status();
+PackedMatrix PackedMatrix::over(DType dtype, uint32_t rows, uint32_t cols, const std::byte* panels) {
     PackedMatrix matrix;
     matrix.dtype_ = dtype;
     matrix.kind_ = packed_kind(dtype);
     matrix.layout_ = panel_layout(dtype, rows, cols);
-    const PanelLayout& layout = matrix.layout_;
+    matrix.panels_ = panels;
+    return matrix;
+}
+
+void PackedMatrix::pack_rows(DType dtype, const PanelLayout& layout, uint32_t first_row, uint32_t n_rows,
+                             const std::byte* source, std::byte* panels) {
+    const size_t source_row_bytes = row_bytes(dtype, layout.cols);
+    for (size_t row = 0; row < n_rows; row += kPanelRows) {
+        pack_panel(dtype, layout, source + row * source_row_bytes, source_row_bytes,
+                   static_cast<uint32_t>(std::min<size_t>(kPanelRows, n_rows - row)),
+                   panels + (first_row + row) / kPanelRows * layout.panel_bytes);
+    }
+}
+
+Result<PackedMatrix> PackedMatrix::pack(DType dtype, uint32_t rows, uint32_t cols, RowReader read,
+                                        ThreadPool& pool) {
+    const Result<uint64_t> bytes = packed_bytes(dtype, rows, cols);
+    if (!bytes.ok()) return bytes.status();
     Result<AlignedBuffer> panels = AlignedBuffer::allocate(*bytes);
     if (!panels.ok()) return panels.status();
-    matrix.panels_ = std::move(*panels);
+    PackedMatrix matrix = over(dtype, rows, cols, panels->data());
+    const PanelLayout& layout = matrix.layout_;
 
     const size_t source_row_bytes = row_bytes(dtype, cols);
     const size_t panels_a_window =
         std::clamp<size_t>(kWindowBytes / (source_row_bytes * kPanelRows), 1, layout.n_panels);
-    const size_t window_rows = std::min<size_t>(panels_a_window * kPanelRows, rows);
+    const size_t window_rows = panels_a_window * kPanelRows;
     Result<AlignedBuffer> window = AlignedBuffer::allocate(window_rows * source_row_bytes);
     if (!window.ok()) return window.status();
-    for (size_t first_panel = 0; first_panel < layout.n_panels; first_panel += panels_a_window) {
-        const size_t first_row = first_panel * kPanelRows;
+    for (size_t first_row = 0; first_row < rows; first_row += window_rows) {
         const size_t n_rows = std::min<size_t>(window_rows, rows - first_row);
-        TAKT_RETURN_IF_ERROR(
-            read(first_row, static_cast<uint32_t>(n_rows), {window->data(), n_rows * source_row_bytes}));
+        const size_t n_bytes = n_rows * source_row_bytes;
+        TAKT_RETURN_IF_ERROR(read(first_row, static_cast<uint32_t>(n_rows), {window->data(), n_bytes}));
+        std::fill(window->data() + n_bytes, window->data() + window->size_bytes(), std::byte{0});
         const auto pack_one = [&](uint32_t task, uint32_t) {
             const size_t row = size_t{task} * kPanelRows;
-            pack_panel(dtype, layout, window->data() + row * source_row_bytes, source_row_bytes,
-                       static_cast<uint32_t>(std::min<size_t>(kPanelRows, n_rows - row)),
-                       matrix.panels_.data() + (first_panel + task) * layout.panel_bytes);
+            pack_rows(dtype, layout, static_cast<uint32_t>(first_row + row),
+                      static_cast<uint32_t>(std::min<size_t>(kPanelRows, n_rows - row)),
+                      window->data() + row * source_row_bytes, panels->data());
         };
         pool.run(static_cast<uint32_t>((n_rows + kPanelRows - 1) / kPanelRows), pack_one);
     }
+    matrix.own_ = std::move(*panels);
     return matrix;
 }
 
 void PackedMatrix::unpack_row(uint32_t row, float* out) const {
-    unpack_panel_row(kind_, layout_, panels_.data() + row / kPanelRows * layout_.panel_bytes,
-                     row % kPanelRows, out);
+    unpack_panel_row(kind_, layout_, panels_ + row / kPanelRows * layout_.panel_bytes, row % kPanelRows, out);
 }
 
 void PackedMatrix::unpack_rows(uint32_t first_row, uint32_t n_rows, float* out) const {

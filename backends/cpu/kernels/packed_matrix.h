@@ -25,6 +25,12 @@ public:
     // Reads windows of a few MB, so that the source is never resident, and packs each on the pool.
     static Result<PackedMatrix> pack(DType dtype, uint32_t rows, uint32_t cols, RowReader read,
                                      ThreadPool& pool);
+    // Over panels that someone else keeps: bytes that pack_rows() wrote for the same type and shape.
+    static PackedMatrix over(DType dtype, uint32_t rows, uint32_t cols, const std::byte* panels);
+    // Packs the panels of rows [first_row, first_row + n_rows), first_row a multiple of 16, into a matrix's
+    // zero-filled panels. `source` holds these rows, and zeros up to a whole kPackedRows of them.
+    static void pack_rows(DType dtype, const PanelLayout& layout, uint32_t first_row, uint32_t n_rows,
+                          const std::byte* source, std::byte* panels);
     // Bytes that pack() would hold, for plans; invalid_argument if cols isn't whole blocks or a size doesn't
     // fit.
     static Result<uint64_t> packed_bytes(DType dtype, uint32_t rows, uint32_t cols);
@@ -35,9 +41,9 @@ public:
     uint32_t rows() const { return layout_.rows; }
     uint32_t cols() const { return layout_.cols; }
     uint32_t n_panels() const { return layout_.n_panels; }
-    size_t size_bytes() const { return panels_.size_bytes(); }
+    size_t size_bytes() const { return layout_.n_panels * layout_.panel_bytes; }
     const PanelLayout& layout() const { return layout_; }
-    const std::byte* panels() const { return panels_.data(); }
+    const std::byte* panels() const { return panels_; }
 
     // Bit for bit what dequantize_row gives for the source's row. For embeddings and for dense products
     // elsewhere.
@@ -48,7 +54,8 @@ private:
     DType dtype_ = DType::f32;
     PackedKind kind_ = PackedKind::f32;
     PanelLayout layout_;
-    AlignedBuffer panels_;
+    AlignedBuffer own_;  // empty for a matrix over someone else's panels
+    const std::byte* panels_ = nullptr;
 };
 
 // cols must be a multiple of 32.
