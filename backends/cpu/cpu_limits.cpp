@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "base/aligned_buffer.h"
+#include "base/os.h"
 #include "cpu/onednn_rates.h"
 
 namespace takt::cpu {
@@ -60,11 +60,12 @@ double median_read_rate(const KernelTable& kernels, ThreadPool& pool, std::span<
 
 Result<double> measure_reads(const KernelTable& kernels, ThreadPool& pool, uint64_t working_set_bytes) {
     const uint64_t bytes = std::max(working_set_bytes, kLeastBytes * pool.n_threads());
-    Result<AlignedBuffer> buffer = AlignedBuffer::allocate(bytes);
+    Result<os::Mapping> buffer = os::map_zeros(bytes);  // huge pages, as the weights have
     if (!buffer.ok()) return buffer.status().with_context("Measuring reads");
+    const std::span<float> words(reinterpret_cast<float*>(buffer->data()), bytes / sizeof(float));
     // Pages that were never written are all the same one, which would stay in the cache.
-    std::ranges::fill(buffer->as<float>(), 1.0f);
-    return median_read_rate(kernels, pool, buffer->as<float>());
+    std::ranges::fill(words, 1.0f);
+    return median_read_rate(kernels, pool, words);
 }
 
 }  // namespace

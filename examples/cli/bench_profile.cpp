@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "load.h"
+
 namespace cli {
 namespace {
 
@@ -16,6 +18,7 @@ takt_profile_options step_options(const CommonOptions& common, const BenchShape&
     options.n_rows = rows;
     options.first_position = position;
     options.n_output_rows = output ? 1 : 0;
+    options.kv_type = engine_options(common).kv_type;
     return options;
 }
 

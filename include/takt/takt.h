@@ -311,6 +311,8 @@ typedef struct takt_profile_options {
     uint32_t    first_position;   /* keys and values before it are there, zero                                      */
     uint32_t    repetitions;      /* timed runs after a warm-up, 0 to 1000; 0: only counts                          */
     uint32_t    limits;           /* 1: measures the machine too, a few seconds                                     */
+    uint32_t    kv_type;          /* TAKT_KV_…                                                                      */
+    uint32_t    reserved;
 } takt_profile_options;
 
 /* Exactly what a load takes in backend buffers. */
@@ -334,7 +336,7 @@ TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, si
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0}
-#define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0}
+#define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0, 0, 0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */
 

@@ -1,5 +1,6 @@
 // The profile of a step.
 #include "api/arguments.h"
+#include "api/engine_options.h"
 #include "api/defaults.h"
 #include "api/guard.h"
 #include "api/handles.h"
@@ -23,6 +24,9 @@ takt_status takt_model_profile(const takt_model* model, const takt_profile_optio
             given = *read;
         }
         TAKT_RETURN_IF_ERROR(check_switch(given.limits, "limits"));
+        TAKT_RETURN_IF_ERROR(check_reserved(given.reserved, "reserved"));
+        const Result<std::optional<DType>> kv_dtype = read_kv_type(given.kv_type);
+        if (!kv_dtype.ok()) return kv_dtype.status();
         ProfileOptions own;
         own.backend = given.backend != nullptr ? given.backend : model->backend;
         own.n_sequences = given.n_sequences;
@@ -31,6 +35,7 @@ takt_status takt_model_profile(const takt_model* model, const takt_profile_optio
         own.first_position = given.first_position;
         own.repetitions = given.repetitions;
         own.limits = given.limits != 0;
+        own.kv_dtype = *kv_dtype;
         const Result<Profile> profile = profile_step(*model->runtime, *model->model, own);
         if (!profile.ok()) return profile.status();
         const std::string text = profile_json(*profile);

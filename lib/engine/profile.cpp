@@ -71,6 +71,7 @@ CompileOptions compile_options(const Program& program, const ProfileOptions& opt
     compile.max_sequences = options.n_sequences;
     compile.max_context_tokens = context;
     compile.page_tokens = kPageTokens;
+    compile.kv_dtype = options.kv_dtype;
     compile.n_pages.assign(program.groups.size(), options.n_sequences * pages);
     return compile;
 }
@@ -178,7 +179,7 @@ void count(const Program& program, const ProfileOptions& options, const PackedWe
     profile.cost.kv_values *= options.n_sequences;
     profile.cost.product_operations *= options.n_sequences;
     profile.cost.attention_operations *= options.n_sequences;
-    profile.kv_bytes = profile.cost.kv_values * sizeof(uint16_t);
+    profile.kv_bytes = row_bytes(options.kv_dtype.value_or(DType::f16), profile.cost.kv_values);
 }
 
 }  // namespace

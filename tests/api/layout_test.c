@@ -156,7 +156,7 @@ AT(takt_backend_info, memory_bytes, 48, 8);
 AT(takt_backend_info, available, 56, 4);
 AT(takt_backend_info, reserved, 60, 4);
 
-FIXED(takt_profile_options_size, sizeof(takt_profile_options) == 40);
+FIXED(takt_profile_options_size, sizeof(takt_profile_options) == 48);
 AT(takt_profile_options, struct_size, 0, 8);
 AT(takt_profile_options, backend, 8, 8);
 AT(takt_profile_options, n_sequences, 16, 4);
@@ -165,6 +165,8 @@ AT(takt_profile_options, n_output_rows, 24, 4);
 AT(takt_profile_options, first_position, 28, 4);
 AT(takt_profile_options, repetitions, 32, 4);
 AT(takt_profile_options, limits, 36, 4);
+AT(takt_profile_options, kv_type, 40, 4);
+AT(takt_profile_options, reserved, 44, 4);
 
 FIXED(takt_memory_plan_size, sizeof(takt_memory_plan) == 40);
 AT(takt_memory_plan, struct_size, 0, 8);

@@ -127,6 +127,12 @@ static void profile_misuse(const takt_model* model) {
     options.repetitions = 1001;
     CHECK_FAILS(INVALID, "repetitions is 1001", takt_model_profile(model, &options, on_text, &n_calls));
     options.repetitions = 0;
+    options.kv_type = 9;
+    CHECK_FAILS(INVALID, "kv_type is 9", takt_model_profile(model, &options, on_text, &n_calls));
+    options.kv_type = 0;
+    options.reserved = 1;
+    CHECK_FAILS(INVALID, "reserved is 1", takt_model_profile(model, &options, on_text, &n_calls));
+    options.reserved = 0;
     options.first_position = UINT32_MAX;
     CHECK_FAILS(INVALID, "first_position 4294967295", takt_model_profile(model, &options, on_text, &n_calls));
     options.first_position = 0;
