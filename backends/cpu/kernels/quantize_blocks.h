@@ -1,7 +1,7 @@
-// Activations to int8 with a scale per 32 values, for every ISA but scalar. Included inside an ISA's namespace after
-// its vec_<isa>.h and after these over a block of 32 floats: largest_bits(x) and quantize_block(x, factor,
-// values, sums). The same operations, in the same order, as quantize_scalar.cpp: the bits are equal on every
-// ISA.
+// Activations to int8 with a scale per 32 values, for every ISA but scalar. Included inside an ISA's
+// namespace after its vec_<isa>.h and after these over a block of 32 floats: largest_bits(x) and
+// quantize_block(x, factor, values, sums). The same operations, in the same order, as quantize_scalar.cpp:
+// the bits are equal on every ISA.
 
 namespace {
 
