@@ -54,6 +54,7 @@ Result<std::unique_ptr<Backend>> CpuBackend::create(const BackendContext& contex
         backend->own_pool_ = std::make_unique<ThreadPool>(1);
         backend->pool_ = backend->own_pool_.get();
     }
+    backend->logger_ = context.logger;
     backend->level_ = *level;
     std::vector<std::string> replaced;
     backend->kernels_ = make_checked_kernel_table(*level, replaced);
@@ -77,10 +78,10 @@ Status CpuBackend::supports(const Program& program) const {
 Result<std::shared_ptr<const PackedWeights>> CpuBackend::load_weights(const Program& program,
                                                                       const WeightSource& source,
                                                                       WeightStore& store,
-                                                                      const LoadProgress& progress) {
+                                                                      const LoadOptions& options) {
     TAKT_RETURN_IF_ERROR(supports(program));
     return store.get_or_make({"cpu", source.instance(), kLayout},
-                             [&] { return CpuWeights::load(program, source, *pool_, progress); });
+                             [&] { return CpuWeights::load(program, source, *pool_, options, logger_); });
 }
 
 MemoryShape CpuBackend::memory_shape(const Program& program, const CompileOptions& options) const {

@@ -22,7 +22,7 @@ public:
     Status supports(const Program& program) const override;
     Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program,
                                                               const WeightSource& source, WeightStore& store,
-                                                              const LoadProgress& progress) override;
+                                                              const LoadOptions& options) override;
     Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const override;
     Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
                                                 std::shared_ptr<const PackedWeights> weights,
@@ -36,6 +36,7 @@ private:
 
     std::unique_ptr<ThreadPool> own_pool_;  // where the context has none
     ThreadPool* pool_ = nullptr;
+    const Logger* logger_ = nullptr;
     KernelTable kernels_{};
     IsaLevel level_ = IsaLevel::scalar;
     DeviceInfo device_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "backend/backend.h"
@@ -15,14 +16,18 @@ namespace takt::cpu {
 
 class CpuWeights final : public PackedWeights {
 public:
-    // Reads and packs every weight. `progress` counts bytes of the file.
+    // Maps the packed weights that the cache's folder holds, or reads and packs every weight and leaves them
+    // there. The progress counts bytes of the model's file. `logger` may be nullptr.
     static Result<std::shared_ptr<const PackedWeights>> load(const Program& program,
                                                              const WeightSource& source, ThreadPool& pool,
-                                                             const LoadProgress& progress);
+                                                             const LoadOptions& options,
+                                                             const Logger* logger = nullptr);
     // What load() would hold; the error names a weight that can't be packed.
     static Result<uint64_t> planned_bytes(const Program& program);
 
-    uint64_t size_bytes() const override { return block_.size_bytes(); }
+    uint64_t size_bytes() const override { return block_.size(); }
+    // All of them, as layout_weights() places them.
+    std::span<const std::byte> block() const { return block_; }
     // Of matrices; vectors are read as they are in the file.
     std::optional<uint64_t> bytes_of(WeightId id) const override {
         const uint64_t bytes = matrices_[id.index].size_bytes();
@@ -34,9 +39,11 @@ public:
     const float* vector(WeightId id) const { return id.valid() ? vectors_[id.index] : nullptr; }
 
 private:
-    CpuWeights(const Program& program, const WeightLayout& layout, os::Mapping block);
+    CpuWeights(const Program& program, const WeightLayout& layout, os::Mapping memory,
+               std::span<const std::byte> block);
 
-    os::Mapping block_;                   // all weights, one behind the other
+    os::Mapping memory_;                  // own, or a cache file's
+    std::span<const std::byte> block_;    // all weights, one behind the other
     std::vector<PackedMatrix> matrices_;  // by WeightId::index; a tied head is one of them
     std::vector<const float*> vectors_;
 };

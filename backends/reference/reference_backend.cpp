@@ -17,9 +17,9 @@ public:
 
     Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program,
                                                               const WeightSource& source, WeightStore& store,
-                                                              const LoadProgress& progress) override {
+                                                              const LoadOptions& options) override {
         return store.get_or_make({"reference", source.instance(), "f32"},
-                                 [&] { return ReferenceWeights::load(program, source, progress); });
+                                 [&] { return ReferenceWeights::load(program, source, options.progress); });
     }
 
     Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const override {

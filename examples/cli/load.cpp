@@ -75,6 +75,7 @@ takt::Model load_model(const takt::Runtime& runtime, const CommonOptions& option
     ProgressLine line;
     takt::ModelOptions model;
     model.backend = options.backend;
+    model.packed_cache_dir = options.packed_cache;
     model.metadata_only = weights == LoadWeights::no;
     model.progress = [&line](uint64_t done, uint64_t total) {
         line.update(done, total);

@@ -24,6 +24,7 @@ struct CommonOptions {
     std::string backend;
     std::string isa;
     std::string kv;  // empty: the backend's choice
+    std::string packed_cache;
     bool deterministic = false;
     bool json = false;
 };

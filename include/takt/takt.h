@@ -159,6 +159,11 @@ typedef struct takt_model_options {
     void                  *progress_user_data;
     int32_t                descriptor;       /* -1: none. Duplicated; yours stays yours                             */
     uint32_t               metadata_only;    /* 1: weights are left for the first engine to load                    */
+    const char            *packed_cache_dir; /* NULL: none. A folder where the packed weights of a model from a file are
+                                              * kept, so that the next load maps them instead of packing. Made if missing.
+                                              * Only ever saves time: a file there that is stale or damaged, or one that
+                                              * can't be written, costs a line in the log. Nobody else may write there: a
+                                              * mapped file that is cut short in place raises SIGBUS                 */
 } takt_model_options;
 
 typedef struct takt_engine_options {
@@ -331,7 +336,7 @@ TAKT_API takt_status takt_engine_options_init(takt_engine_options *options, size
 TAKT_API takt_status takt_request_options_init(takt_request_options *options, size_t struct_size);
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
-#define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0}
+#define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
 #define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \

@@ -86,6 +86,7 @@ struct ModelOptions {
     std::string backend;
     std::function<bool(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress;  // false ends the load
     bool metadata_only = false;
+    std::string packed_cache_dir;  // "": none
 };
 
 struct EngineOptions {
@@ -356,6 +357,7 @@ private:
         set_source(c);
         c.backend = detail::or_null(options.backend);
         c.metadata_only = options.metadata_only ? 1 : 0;
+        c.packed_cache_dir = detail::or_null(options.packed_cache_dir);
         Progress progress{&options, nullptr};
         if (options.progress) {
             c.progress = [](void* user_data, std::uint64_t done, std::uint64_t total) -> int32_t {

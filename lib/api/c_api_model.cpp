@@ -69,8 +69,9 @@ Status load_weights(takt_model& handle, const LoadProgress& progress) {
     TAKT_RETURN_IF_ERROR((*backend)->supports(*handle.model->program()));
     handle.backend = (*backend)->name();
     std::lock_guard lock(handle.runtime->pool_mutex());
-    Result<std::shared_ptr<const PackedWeights>> packed = (*backend)->load_weights(
-        *handle.model->program(), *handle.model, handle.runtime->weight_store(), progress);
+    Result<std::shared_ptr<const PackedWeights>> packed =
+        (*backend)->load_weights(*handle.model->program(), *handle.model, handle.runtime->weight_store(),
+                                 {progress, handle.packed_cache_dir});
     if (!packed.ok()) return packed.status();
     handle.packed = std::move(*packed);
     return {};
@@ -100,6 +101,7 @@ takt_status takt_model_load(takt_runtime* runtime, const takt_model_options* opt
         auto handle = std::make_unique<takt_model>();
         handle->runtime = runtime->runtime;
         if (given->backend != nullptr) handle->backend = given->backend;
+        if (given->packed_cache_dir != nullptr) handle->packed_cache_dir = given->packed_cache_dir;
         if (Result<Backend*> backend = handle->runtime->find_backend(handle->backend); !backend.ok())
             return backend.status();
         Result<std::shared_ptr<const ByteSource>> source = open_source(*given);

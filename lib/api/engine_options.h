@@ -50,6 +50,7 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     own.kv_tokens = options.kv_tokens;
     own.deterministic = options.deterministic != 0;
     own.kv_dtype = *kv_dtype;
+    own.packed_cache_dir = model.packed_cache_dir;
     return own;
 }
 

@@ -70,6 +70,7 @@ struct takt_model {
     std::shared_ptr<const takt::Model> model;
     std::string backend;  // whose form the weights are in, or "" for the best one
     std::shared_ptr<const takt::PackedWeights> packed;  // null with metadata_only
+    std::string packed_cache_dir;                       // "": none
 };
 
 struct takt_engine {

@@ -18,6 +18,8 @@ namespace takt::api {
 // Size in the first release that had the struct; frozen here when a struct grows.
 template <typename T>
 constexpr size_t kFirstSize = sizeof(T);
+template <>
+inline constexpr size_t kFirstSize<takt_model_options> = offsetof(takt_model_options, packed_cache_dir);
 
 template <typename T>
 Status check_struct_size(size_t struct_size, std::string_view name) {

@@ -23,6 +23,13 @@ namespace takt {
 // Bytes of weights done and in all; false asks to stop, which ends the load with `cancelled`.
 using LoadProgress = std::function<bool(uint64_t done_bytes, uint64_t total_bytes)>;
 
+struct LoadOptions {
+    LoadProgress progress;
+    // "" or the folder where a backend may keep packed weights of models read from files. Only ever saves
+    // time: whatever is wrong with it is logged, and the load goes on without.
+    std::string packed_cache_dir;
+};
+
 struct DeviceInfo {
     std::string name;                     // "AMD EPYC 9B45"
     std::string isa;                      // level in use, "avx512_vnni"; empty where it means nothing
@@ -98,7 +105,7 @@ public:
     virtual Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program,
                                                                       const WeightSource& source,
                                                                       WeightStore& store,
-                                                                      const LoadProgress& progress) = 0;
+                                                                      const LoadOptions& options) = 0;
     virtual Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const = 0;
     virtual Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
                                                         std::shared_ptr<const PackedWeights> weights,

@@ -23,11 +23,16 @@ bool inside(uint64_t offset, uint64_t length, uint64_t size) {
 
 class FileSource final : public ByteSource {
 public:
-    FileSource(os::FileHandle handle, std::string name, uint64_t start, uint64_t size)
-        : handle_(std::move(handle)), name_(std::move(name)), start_(start), size_(size) {}
+    FileSource(os::OpenedFile file, std::string name, uint64_t start, uint64_t size)
+        : handle_(std::move(file.handle)),
+          modified_ns_(file.modified_ns),
+          name_(std::move(name)),
+          start_(start),
+          size_(size) {}
 
     uint64_t size_bytes() const override { return size_; }
     const std::string& name() const override { return name_; }
+    std::optional<int64_t> modified_ns() const override { return modified_ns_; }
     Status read_at(uint64_t offset, std::span<std::byte> out) const override {
         if (!inside(offset, out.size(), size_)) return past_end(name_, offset, out.size(), size_);
         const Result<size_t> got = os::read_at(handle_, start_ + offset, out, name_);
@@ -40,6 +45,7 @@ public:
 
 private:
     os::FileHandle handle_;
+    int64_t modified_ns_;  // when it was opened
     std::string name_;
     uint64_t start_;  // of this source, in the file
     uint64_t size_;
@@ -68,8 +74,8 @@ private:
 Result<std::shared_ptr<const ByteSource>> open_file(const std::string& path) {
     Result<os::OpenedFile> file = os::open_regular_file(path);
     if (!file.ok()) return file.status();
-    return std::shared_ptr<const ByteSource>(
-        std::make_shared<FileSource>(std::move(file->handle), path, 0, file->size_bytes));
+    const uint64_t size = file->size_bytes;
+    return std::shared_ptr<const ByteSource>(std::make_shared<FileSource>(std::move(*file), path, 0, size));
 }
 
 Result<std::shared_ptr<const ByteSource>> open_descriptor(int descriptor, uint64_t offset, uint64_t length) {
@@ -84,7 +90,7 @@ Result<std::shared_ptr<const ByteSource>> open_descriptor(int descriptor, uint64
     }
     const uint64_t size = length != 0 ? length : file_size - offset;
     return std::shared_ptr<const ByteSource>(
-        std::make_shared<FileSource>(std::move(file->handle), std::move(name), offset, size));
+        std::make_shared<FileSource>(std::move(*file), std::move(name), offset, size));
 }
 
 std::shared_ptr<const ByteSource> borrow_memory(std::span<const std::byte> bytes) {
@@ -92,7 +98,7 @@ std::shared_ptr<const ByteSource> borrow_memory(std::span<const std::byte> bytes
 }
 
 Status write_file_atomically(const std::string& path, std::span<const std::byte> bytes) {
-    return os::replace_file(path, bytes);
+    return os::replace_file(path, {&bytes, 1});
 }
 
 }  // namespace takt

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -17,6 +18,8 @@ public:
     virtual ~ByteSource() = default;
     virtual uint64_t size_bytes() const = 0;      // as it was when opened
     virtual const std::string& name() const = 0;  // the path, "file descriptor 5", "memory"
+    // When the file behind it was last changed, in ns since 1970; nothing for memory.
+    virtual std::optional<int64_t> modified_ns() const { return std::nullopt; }
     // Fills `out` whole or fails: a file that became shorter gives file_truncated, never a signal.
     virtual Status read_at(uint64_t offset, std::span<std::byte> out) const = 0;
 };

@@ -37,6 +37,7 @@ private:
 struct OpenedFile {
     FileHandle handle;
     uint64_t size_bytes = 0;
+    int64_t modified_ns = 0;  // since 1970
 };
 
 // Anything but a regular file is refused by what it is ("is a directory"), without waiting for a FIFO's
@@ -49,7 +50,9 @@ Result<OpenedFile> duplicate_regular_file(int descriptor, const std::string& nam
 Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::byte> out,
                        const std::string& name);
 // See write_file_atomically in file.h.
-Status replace_file(const std::string& path, std::span<const std::byte> bytes);
+Status replace_file(const std::string& path, std::span<const std::span<const std::byte>> parts);
+// Only the last folder of the path; one that is there already is fine.
+Status make_folder(const std::string& path);
 
 // Owns a range of the address space: fresh zeros, or a file's bytes, which must not be written.
 class Mapping {

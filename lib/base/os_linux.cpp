@@ -11,6 +11,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -59,11 +60,21 @@ Result<OpenedFile> checked_file(FileHandle handle, const std::string& name) {
     struct stat info{};
     if (fstat(handle.descriptor(), &info) != 0) return failed("Looking at", name, errno);
     TAKT_RETURN_IF_ERROR(check_regular(name, info));
-    return OpenedFile{std::move(handle), static_cast<uint64_t>(info.st_size)};
+    const int64_t modified_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
+    return OpenedFile{std::move(handle), static_cast<uint64_t>(info.st_size), modified_ns};
 }
 
-// close() reports the last write error of some file systems, so a written file is closed by hand.
-Status write_and_sync(FileHandle& file, std::span<const std::byte> bytes, const std::string& name) {
+// A process over its limit for files would be ended by SIGXFSZ.
+Status check_file_limit(std::span<const std::span<const std::byte>> parts, const std::string& name) {
+    uint64_t total = 0;
+    for (const std::span<const std::byte> part : parts) total += part.size();
+    struct rlimit limit{};
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || total <= limit.rlim_cur) return {};
+    return Status(StatusCode::file_io, fmt::format("Writing {} failed: {} bytes are over the limit of {}.",
+                                                   name, total, uint64_t{limit.rlim_cur}));
+}
+
+Status write_all(FileHandle& file, std::span<const std::byte> bytes, const std::string& name) {
     while (!bytes.empty()) {
         const ssize_t written =
             write(file.descriptor(), bytes.data(), std::min(bytes.size(), kLargestTransfer));
@@ -71,6 +82,13 @@ Status write_and_sync(FileHandle& file, std::span<const std::byte> bytes, const 
         if (written < 0) return failed("Writing", name, errno);
         bytes = bytes.subspan(static_cast<size_t>(written));
     }
+    return {};
+}
+
+// close() reports the last write error of some file systems, so a written file is closed by hand.
+Status write_and_sync(FileHandle& file, std::span<const std::span<const std::byte>> parts,
+                      const std::string& name) {
+    for (const std::span<const std::byte> part : parts) TAKT_RETURN_IF_ERROR(write_all(file, part, name));
     if (fsync(file.descriptor()) != 0) return failed("Syncing", name, errno);
     return {};
 }
@@ -142,8 +160,9 @@ Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::b
     return done;
 }
 
-Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
+Status replace_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
     TAKT_RETURN_IF_ERROR(check_path(path));
+    TAKT_RETURN_IF_ERROR(check_file_limit(parts, path));
     mode_t mode = 0666;
     struct stat old{};
     const bool replaces = stat(path.c_str(), &old) == 0;
@@ -155,7 +174,7 @@ Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
     std::string temporary;
     Result<FileHandle> file = create_temporary(folder, mode, temporary);
     if (!file.ok()) return file.status().with_context(fmt::format("writing {}", path));
-    Status status = write_and_sync(*file, bytes, path);
+    Status status = write_and_sync(*file, parts, path);
     if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
         status = failed("Renaming to", path, errno);
     if (!status.ok()) {
@@ -167,6 +186,15 @@ Status replace_file(const std::string& path, std::span<const std::byte> bytes) {
     const FileHandle folder_handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder_handle.descriptor() >= 0) fsync(folder_handle.descriptor());
     return {};
+}
+
+Status make_folder(const std::string& path) {
+    TAKT_RETURN_IF_ERROR(check_path(path));
+    if (mkdir(path.c_str(), 0777) == 0) return {};
+    const int error = errno;
+    struct stat info{};
+    if (error == EEXIST && stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode)) return {};
+    return failed("Making the folder", path, error);
 }
 
 Mapping::~Mapping() {

@@ -77,7 +77,7 @@ struct Engine::Impl {
     std::shared_ptr<Worker> worker;
 
     uint32_t vocab_size() const { return model->program()->vocab_size; }
-    Status load(Backend& chosen, const LoadProgress& progress);
+    Status load(Backend& chosen, const LoadOptions& how);
     Status check(const RequestOptions& request) const;
     std::unique_ptr<SequencePages> new_pages(uint64_t n_positions) const {
         return std::make_unique<SequencePages>(model->program()->groups, worker->pools(), compile.page_tokens,
@@ -91,12 +91,12 @@ Engine::~Engine() {
     impl_->worker->stop();
 }
 
-Status Engine::Impl::load(Backend& chosen, const LoadProgress& progress) {
+Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     backend = chosen.name();
     std::unique_ptr<Executable> executable;
     {
         const std::lock_guard turn(runtime->pool_mutex());
-        auto weights = chosen.load_weights(*model->program(), *model, runtime->weight_store(), progress);
+        auto weights = chosen.load_weights(*model->program(), *model, runtime->weight_store(), how);
         if (!weights.ok()) return weights.status();
         auto compiled = chosen.compile(model->program(), std::move(*weights), compile);
         if (!compiled.ok()) return compiled.status();
@@ -127,7 +127,7 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime,
         impl->options = *resolved;
         impl->texts = std::make_shared<const TokenTexts>(*model->tokenizer());
         impl->compile = make_compile_options(*resolved, *model->program());
-        TAKT_RETURN_IF_ERROR(impl->load(**backend, progress));
+        TAKT_RETURN_IF_ERROR(impl->load(**backend, {progress, options.packed_cache_dir}));
         return std::shared_ptr<Engine>(new Engine(std::move(impl)));
     });
 }

@@ -129,6 +129,12 @@ uint64_t Model::weight_bytes() const {
     return total;
 }
 
+std::optional<SourceIdentity> Model::identity() const {
+    const std::optional<int64_t> modified_ns = file_->source().modified_ns();
+    if (!modified_ns) return std::nullopt;
+    return SourceIdentity{file_->source().size_bytes(), *modified_ns};
+}
+
 Status Model::read(std::string_view weight, uint64_t offset_bytes, std::span<std::byte> out) const {
     const GgufTensor* tensor = file_->find_tensor(weight);
     if (!tensor)

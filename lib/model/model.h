@@ -35,6 +35,7 @@ public:
 
     uint64_t fingerprint() const override { return file_->fingerprint(); }
     uint64_t instance() const override { return instance_; }
+    std::optional<SourceIdentity> identity() const override;
     Status read(std::string_view weight, uint64_t offset_bytes, std::span<std::byte> out) const override;
 
 private:

@@ -20,7 +20,7 @@ AT(takt_runtime_options, isa_cap, 40, 8);
 AT(takt_runtime_options, n_threads, 48, 4);
 AT(takt_runtime_options, log_level, 52, 4);
 
-FIXED(takt_model_options_size, sizeof(takt_model_options) == 80);
+FIXED(takt_model_options_size, sizeof(takt_model_options) == 88);
 AT(takt_model_options, struct_size, 0, 8);
 AT(takt_model_options, path, 8, 8);
 AT(takt_model_options, memory, 16, 8);
@@ -32,6 +32,7 @@ AT(takt_model_options, progress, 56, 8);
 AT(takt_model_options, progress_user_data, 64, 8);
 AT(takt_model_options, descriptor, 72, 4);
 AT(takt_model_options, metadata_only, 76, 4);
+AT(takt_model_options, packed_cache_dir, 80, 8);
 
 FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 48);
 AT(takt_engine_options, struct_size, 0, 8);

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <random>
 
 #include "c_fixture.h"
+#include "temporary_folder.h"
 
 using namespace takt_test;
 
@@ -226,4 +228,39 @@ TEST_CASE("Every stamp comes from the clock that the runtime was given") {
     CHECK(timing.finished_ns < now);
     CHECK(timing.e2e_ns < now - before);
     CHECK(timing.queue_ns + timing.prefill_ns + timing.decode_ns + timing.finish_ns == timing.e2e_ns);
+}
+
+TEST_CASE(
+    "Packed weights are kept where a caller says, for models from files, and older callers need not know") {
+    const RuntimeHandle handle;
+    const takt::test::TemporaryFolder folder;
+    const std::string path = tiny_model(), packed = folder.file("packed");
+    takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
+    load.path = path.c_str();
+    load.backend = "cpu";
+    load.packed_cache_dir = packed.c_str();
+    // Before the field was there: what lies behind the struct isn't read.
+    load.struct_size = offsetof(takt_model_options, packed_cache_dir);
+    takt_model* model = nullptr;
+    REQUIRE(takt_model_load(handle.runtime, &load, &model) == TAKT_OK);
+    const uint64_t packed_bytes = info_of(model).packed_bytes;
+    takt_model_destroy(model);
+    CHECK_FALSE(std::filesystem::exists(packed));
+    load.struct_size = sizeof load;
+    // Left for the first engine, and then found by a load.
+    load.metadata_only = 1;
+    REQUIRE(takt_model_load(handle.runtime, &load, &model) == TAKT_OK);
+    CHECK_FALSE(std::filesystem::exists(packed));
+    takt_engine* engine = nullptr;
+    REQUIRE(takt_engine_create(model, nullptr, &engine) == TAKT_OK);
+    const auto files = [&] { return std::filesystem::directory_iterator(packed); };
+    REQUIRE(std::distance(begin(files()), end(files())) == 1);
+    const auto written = std::filesystem::last_write_time(files()->path());
+    REQUIRE(takt_engine_destroy(engine) == TAKT_OK);
+    takt_model_destroy(model);
+    load.metadata_only = 0;
+    REQUIRE(takt_model_load(handle.runtime, &load, &model) == TAKT_OK);
+    CHECK(info_of(model).packed_bytes == packed_bytes);
+    CHECK(std::filesystem::last_write_time(files()->path()) == written);
+    takt_model_destroy(model);
 }

@@ -3,10 +3,12 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <filesystem>
 #include <string>
 
 #include "create/create.h"
 #include "step_driver.h"
+#include "temporary_folder.h"
 #include "tiny_models.h"
 
 using namespace takt;
@@ -199,13 +201,31 @@ TEST_CASE("loading weights on the cpu backend tells its progress and can be stop
         total = all;
         return true;
     };
-    const auto weights = backend->load_weights(*model->program(), *model, store, count);
+    const auto weights = backend->load_weights(*model->program(), *model, store, {count, {}});
     REQUIRE(weights.ok());
     CHECK(last == total);
     CHECK(*backend->load_weights(*model->program(), *model, store, {}) == *weights);  // shared
     WeightStore other;
-    const auto stopped =
-        backend->load_weights(*model->program(), *model, other, [](uint64_t, uint64_t) { return false; });
+    const auto stopped = backend->load_weights(*model->program(), *model, other,
+                                               {[](uint64_t, uint64_t) { return false; }, {}});
     REQUIRE_FALSE(stopped.ok());
     CHECK(stopped.status().code() == StatusCode::cancelled);
+}
+
+TEST_CASE("a model file that shrinks before its weights are read fails the load, with a packed cache too") {
+    const TemporaryFolder folder;
+    for (const std::string packed_cache : {std::string(), folder.file("packed")}) {
+        const std::string path = folder.file("model.gguf");
+        std::filesystem::copy_file(tiny_path("llama"), path,
+                                   std::filesystem::copy_options::overwrite_existing);
+        const auto model = load_model(path).value();
+        std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+        const auto backend = create_cpu_backend({}).value();
+        WeightStore store;
+        const auto weights = backend->load_weights(*model->program(), *model, store, {{}, packed_cache});
+        REQUIRE_FALSE(weights.ok());
+        CHECK(weights.status().code() == StatusCode::file_truncated);
+        CHECK(weights.status().message().find("truncated") != std::string::npos);
+        CHECK_FALSE(std::filesystem::exists(folder.file("packed")));
+    }
 }

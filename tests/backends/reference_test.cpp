@@ -212,21 +212,21 @@ TEST_CASE("Loading tells its progress to the last byte, and stops when asked") {
     auto backend = create_reference_backend({}).value();
     WeightStore store;
     uint64_t last = 0;
-    const auto weights =
-        backend->load_weights(*model->program(), *model, store, [&](uint64_t done, uint64_t total) {
-            CHECK(done > last);
-            CHECK(total == model->weight_bytes());
-            last = done;
-            return true;
-        });
+    const auto count = [&](uint64_t done, uint64_t total) {
+        CHECK(done > last);
+        CHECK(total == model->weight_bytes());
+        last = done;
+        return true;
+    };
+    const auto weights = backend->load_weights(*model->program(), *model, store, {count, {}});
     REQUIRE(weights.ok());
     CHECK(last == model->weight_bytes());
     // The store shares them while they live.
     CHECK(*backend->load_weights(*model->program(), *model, store, {}) == *weights);
 
     WeightStore other;
-    const auto stopped =
-        backend->load_weights(*model->program(), *model, other, [](uint64_t, uint64_t) { return false; });
+    const auto stopped = backend->load_weights(*model->program(), *model, other,
+                                               {[](uint64_t, uint64_t) { return false; }, {}});
     REQUIRE_FALSE(stopped.ok());
     CHECK(stopped.status().code() == StatusCode::cancelled);
     CHECK(backend->load_weights(*model->program(), *model, other, {}).ok());

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """takt run and chat: tokens, JSON, times, what a person and a shell can do to them."""
-import json, os, pty, select, signal, subprocess, time, unittest
+import json, os, pty, select, signal, subprocess, tempfile, time, unittest
 
 from command import DATA, GOLDEN, GOLDEN_PROMPT, LLAMA, TAKT, TINY, TaktTest, takt
 
@@ -38,6 +38,24 @@ class Run(TaktTest):
         for key in ("tpot_ns", "tpot_n1_ns", "decode_tokens_per_second"):
             self.assertIsNone(one[key])
         self.assertIsNone(one["step_gap_ns"]["p50"])
+
+    def test_packed_weights_that_are_kept_give_the_same_tokens(self):
+        with tempfile.TemporaryDirectory() as folder:
+            ask = ["run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 24, "--ignore-eos", "--json", "--backend", "cpu",
+                   "--packed-cache", folder + "/packed"]
+            first = self.well(*ask)
+            (name,) = os.listdir(folder + "/packed")
+            kept = os.stat(folder + "/packed/" + name)
+            second = self.well(*ask)
+            self.assertEqual(os.stat(folder + "/packed/" + name), kept)  # used, not written again
+            for answer in (first, second):
+                self.assertEqual(answer.lines[-1]["ids"], GOLDEN["ids"])
+                self.assertEqual(answer.stderr, "")
+            os.truncate(folder + "/packed/" + name, kept.st_size // 2)
+            third = self.well(*ask)
+            self.assertEqual(third.lines[-1]["ids"], GOLDEN["ids"])
+            self.assertIn(f"it has {kept.st_size // 2} bytes", third.stderr)
+            self.assertEqual(third.stderr.count("\n"), 1)
 
     def test_text_goes_to_stdout_and_times_to_stderr(self):
         arguments = ["run", "-m", LLAMA, "--raw", "-p", "Hello, world!", "-n", 6, "--ignore-eos"]

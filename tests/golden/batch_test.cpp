@@ -57,8 +57,8 @@ public:
     Status supports(const Program& program) const override { return inner_.supports(program); }
     Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program,
                                                               const WeightSource& source, WeightStore& store,
-                                                              const LoadProgress& progress) override {
-        return inner_.load_weights(program, source, store, progress);
+                                                              const LoadOptions& options) override {
+        return inner_.load_weights(program, source, store, options);
     }
     Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const override {
         return inner_.plan(program, options);

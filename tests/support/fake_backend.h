@@ -152,8 +152,8 @@ public:
     Status supports(const Program&) const override { return {}; }
     Result<std::shared_ptr<const PackedWeights>> load_weights(const Program&, const WeightSource&,
                                                               WeightStore&,
-                                                              const LoadProgress& progress) override {
-        if (progress && !progress(1000, 1000))
+                                                              const LoadOptions& options) override {
+        if (options.progress && !options.progress(1000, 1000))
             return Status(StatusCode::cancelled, "The load was cancelled.");
         return std::shared_ptr<const PackedWeights>(std::make_shared<FakeWeights>());
     }
