@@ -89,7 +89,7 @@ void CpuExecutable::run_step(const AttentionStep& step) {
     const KvStateDecl& state = program_->state(step.op.state);
     cut_tiles(task_rows(heads_per_group(step.op, state)));
     const bool single = tiles_.size() == rows_.places().size();
-    const bool few = tiles_.size() * state.n_kv_heads <= shared_units(pool_.n_threads());
+    const bool few = tiles_.size() * state.n_kv_heads <= shared_units(pool_.n_active());
     const bool longer = std::ranges::any_of(
         tiles_, [](const RowTile& tile) { return tile.first_position >= kChunkPositions; });
     if (single && few && longer) {

@@ -62,7 +62,7 @@ void CpuExecutable::run_step(const ProductStep& step) {
     if (rows == 0) return;
     uint32_t n_panels = 0, n_groups = 0;
     for (const Product& product : step.products) n_panels += weights_->matrix(product.op.weight).n_panels();
-    const Cut parts = cut(n_panels, rows, pool_.n_threads(), ~1u);
+    const Cut parts = cut(n_panels, rows, pool_.n_active(), ~1u);
     for (const Product& product : step.products) {
         n_groups += ceil_div(weights_->matrix(product.op.weight).n_panels(), parts.panels_a_task);
     }
@@ -88,7 +88,7 @@ void CpuExecutable::run_step(const GatedStep& step) {
     const uint32_t rows = n_rows(step.domain);
     if (rows == 0) return;
     const uint32_t n_panels = weights_->matrix(step.gate.op.weight).n_panels();
-    const Cut parts = cut(n_panels, rows, pool_.n_threads(), kGatedPanels);
+    const Cut parts = cut(n_panels, rows, pool_.n_active(), kGatedPanels);
     const uint32_t n_groups = ceil_div(n_panels, parts.panels_a_task);
     parallel(n_groups * parts.n_row_parts, true, [&](uint32_t task, uint32_t worker) {
         const uint32_t first_panel = task % n_groups * parts.panels_a_task;

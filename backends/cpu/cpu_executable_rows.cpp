@@ -18,7 +18,7 @@ constexpr uint32_t kMostRowsATask = 16;
 
 void CpuExecutable::run_step(const RowStep& step) {
     const uint32_t rows = n_rows(step.domain);
-    const uint32_t spread = std::max(1u, rows / (4 * pool_.n_threads()));
+    const uint32_t spread = std::max(1u, rows / (4 * pool_.n_active()));
     const uint32_t rows_a_task = std::min(spread, kMostRowsATask);
     const bool worth_it = rows * step.floats_per_row > kAloneFloats;
     parallel((rows + rows_a_task - 1) / rows_a_task, worth_it, [&](uint32_t task, uint32_t worker) {

@@ -6,11 +6,13 @@
 #include <atomic>
 #include <charconv>
 #include <chrono>
+#include <thread>
 
 #include <fmt/format.h>
 
 #include "failure.h"
 #include "system.h"
+#include "tune.h"
 
 namespace cli {
 namespace {
@@ -18,7 +20,10 @@ namespace {
 using SteadyTime = std::chrono::steady_clock::time_point;
 
 uint32_t parse_threads(const std::string& text) {
-    if (text == "default" || text == "auto") return 0;
+    if (text == "default") return 0;
+    // With SMT up to two a core; tune_threads() finds how many of them help.
+    if (text == "auto")
+        return std::min(2 * takt::Runtime().thread_count(), std::thread::hardware_concurrency());
     uint32_t threads = 0;
     const std::from_chars_result parsed = std::from_chars(text.data(), text.data() + text.size(), threads);
     if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || threads == 0) {
@@ -82,7 +87,9 @@ takt::Model load_model(const takt::Runtime& runtime, const CommonOptions& option
         check_interrupted();
         return true;
     };
-    return takt::Model(runtime, options.model, model);
+    takt::Model loaded(runtime, options.model, model);
+    if (options.threads == "auto" && weights == LoadWeights::yes) tune_threads(runtime, loaded, options);
+    return loaded;
 }
 
 takt::EngineOptions engine_options(const CommonOptions& options) {

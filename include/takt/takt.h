@@ -363,6 +363,9 @@ TAKT_API void takt_runtime_destroy(takt_runtime *runtime);
 TAKT_API uint64_t takt_runtime_now_ns(const takt_runtime *runtime);
 /* Threads that compute, the one that runs the step included. Thread-safe. 0 for NULL. */
 TAKT_API uint32_t takt_runtime_thread_count(const takt_runtime *runtime);
+/* Threads of steps with many rows (prefill) and with few (decode), from the next step on; 0: all. What a step computes does
+ * not depend on it. Thread-safe. Errors: TAKT_ERROR_INVALID_ARGUMENT for more than takt_runtime_thread_count(). */
+TAKT_API takt_status takt_runtime_set_threads(takt_runtime *runtime, uint32_t n_prefill, uint32_t n_decode);
 /* Compiled-in backends, best first, absent ones included. Thread-safe. 0 for NULL. */
 TAKT_API size_t takt_backend_count(const takt_runtime *runtime);
 TAKT_API takt_status takt_backend_get(const takt_runtime *runtime, size_t index, takt_backend_info *out_info);

@@ -262,6 +262,10 @@ public:
 
     std::uint64_t now_ns() const noexcept { return takt_runtime_now_ns(handle_.get()); }
     std::uint32_t thread_count() const noexcept { return takt_runtime_thread_count(handle_.get()); }
+    // Threads of prefill and of decode steps; 0: all.
+    void set_threads(std::uint32_t n_prefill, std::uint32_t n_decode) const {
+        check(takt_runtime_set_threads(handle_.get(), n_prefill, n_decode));
+    }
     std::vector<takt_backend_info> backends() const {
         std::vector<takt_backend_info> list(takt_backend_count(handle_.get()));
         for (std::size_t i = 0; i < list.size(); ++i) {

@@ -122,6 +122,21 @@ uint32_t takt_runtime_thread_count(const takt_runtime* runtime) {
     return runtime == nullptr ? 0 : runtime->runtime->pool().n_threads();
 }
 
+takt_status takt_runtime_set_threads(takt_runtime* runtime, uint32_t n_prefill, uint32_t n_decode) {
+    return guard([&]() -> Status {
+        TAKT_RETURN_IF_NULL(runtime);
+        const uint32_t most = runtime->runtime->pool().n_threads();
+        for (const auto& [name, value] :
+             {std::pair{"n_prefill", n_prefill}, std::pair{"n_decode", n_decode}}) {
+            if (value <= most) continue;
+            return Status(StatusCode::invalid_argument,
+                          fmt::format("{} is {}, the runtime has {} threads.", name, value, most));
+        }
+        runtime->runtime->set_step_threads(n_prefill, n_decode);
+        return {};
+    });
+}
+
 size_t takt_backend_count(const takt_runtime* runtime) {
     return runtime == nullptr ? 0 : runtime->backends.size();
 }

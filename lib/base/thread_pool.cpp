@@ -57,6 +57,8 @@ struct ThreadPool::Impl {
     alignas(64) std::atomic<uint32_t> n_tasks{0};
     std::atomic<const Body*> body{nullptr};
 
+    std::atomic<uint32_t> n_active{UINT32_MAX};
+
     std::mutex turn;  // one job at a time
     std::atomic<std::thread::id> caller{};
     std::chrono::microseconds spin{kSpin};
@@ -114,7 +116,7 @@ struct ThreadPool::Impl {
             }
             if (stop.load(std::memory_order_acquire)) return;
             last_job = job.load(std::memory_order_seq_cst);
-            help(worker);
+            if (worker < n_active.load(std::memory_order_relaxed)) help(worker);
         }
     }
 
@@ -137,7 +139,9 @@ struct ThreadPool::Impl {
         n_tasks.store(last, std::memory_order_release);
         body.store(&call, std::memory_order_release);
         word.store(job_word(job.load(std::memory_order_relaxed) + 1, 0), std::memory_order_seq_cst);
-        announce(last - 1);
+        // Which of the parked ones wake isn't said, so that of fewer than all everyone is woken.
+        const bool all = n_active.load(std::memory_order_relaxed) > workers.size();
+        announce(all ? last - 1 : kMostThreads);
         help(0);
         const auto finished = [this] { return unfinished.load(std::memory_order_acquire) == 0; };
         if (!spin_until(finished)) {
@@ -192,6 +196,14 @@ uint32_t ThreadPool::n_threads() const {
     return static_cast<uint32_t>(impl_->workers.size() + 1);
 }
 
+void ThreadPool::set_active(uint32_t n_threads) {
+    impl_->n_active.store(n_threads == 0 ? UINT32_MAX : n_threads, std::memory_order_relaxed);
+}
+
+uint32_t ThreadPool::n_active() const {
+    return std::min(n_threads(), impl_->n_active.load(std::memory_order_relaxed));
+}
+
 void ThreadPool::run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body) {
     const auto inline_as = [&](uint32_t worker) {
         for (uint32_t task = 0; task < n_tasks; ++task) body(task, worker);
@@ -201,7 +213,7 @@ void ThreadPool::run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t 
     }
     const std::lock_guard lock(impl_->turn);
     impl_->caller.store(std::this_thread::get_id(), std::memory_order_relaxed);
-    if (n_tasks < 2 || impl_->workers.empty()) {
+    if (n_tasks < 2 || n_active() == 1) {
         inline_as(0);
     } else {
         impl_->run(n_tasks, body);

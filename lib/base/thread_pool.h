@@ -38,6 +38,9 @@ public:
     ThreadPool& operator=(const ThreadPool&) = delete;
 
     uint32_t n_threads() const;
+    // Of them, those that work on the jobs that follow: the caller and the first workers. 0 or too many: all.
+    void set_active(uint32_t n_threads);
+    uint32_t n_active() const;
 
     // Calls body(task, worker) for every task in [0, n_tasks), on the caller and the workers; returns when
     // all are done. worker < n_threads() and tells scratch buffers apart. Allocates nothing; body must not

@@ -156,7 +156,7 @@ Status run_parts(Runtime& runtime, Backend& backend, const Model& model, const P
     const OwnedBatch batch(*model.program(), options, compile.n_pages.front() / options.n_sequences);
     PartTimes times;
     for (uint32_t i = 0; i <= options.repetitions; ++i) {
-        const std::lock_guard turn(runtime.pool_mutex());
+        const Runtime::StepTurn turn(runtime, batch.tokens.size());
         const Result<std::vector<PartTime>> parts = (*executable)->run_timed(batch.view());
         if (!parts.ok()) return parts.status();
         if (i > 0) times.add(*parts);  // the first run warms caches and pages

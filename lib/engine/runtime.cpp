@@ -64,4 +64,17 @@ Result<Backend*> Runtime::find_backend(std::string_view name) {
                   fmt::format("There is no backend '{}'; available here: {}.", name, present));
 }
 
+// Rows up to which a step is bound by reading the weights, as a decode step is.
+constexpr size_t kFewRows = 16;
+
+Runtime::StepTurn::StepTurn(Runtime& runtime, size_t n_rows) : runtime_(runtime) {
+    runtime_.pool_mutex_.lock();
+    runtime_.pool_->set_active(n_rows <= kFewRows ? runtime_.few_row_threads_ : runtime_.many_row_threads_);
+}
+
+Runtime::StepTurn::~StepTurn() {
+    runtime_.pool_->set_active(0);  // loads and measurements have them all
+    runtime_.pool_mutex_.unlock();
+}
+
 }  // namespace takt

@@ -1,6 +1,7 @@
 // The root: clock, log, threads, backends, packed weights. Everything that lives hangs from one of these.
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -50,6 +51,23 @@ public:
     // The pool runs one step at a time: held by an engine for each step, and by a load while it packs. First
     // come, first served.
     TurnMutex& pool_mutex() { return pool_mutex_; }
+    // Threads of steps with many rows and of steps with few; 0: all.
+    void set_step_threads(uint32_t many_rows, uint32_t few_rows) {
+        many_row_threads_ = many_rows;
+        few_row_threads_ = few_rows;
+    }
+
+    // The pool's turn for one step of n_rows, on the threads that such a step has.
+    class StepTurn {
+    public:
+        StepTurn(Runtime& runtime, size_t n_rows);
+        ~StepTurn();
+        StepTurn(const StepTurn&) = delete;
+        StepTurn& operator=(const StepTurn&) = delete;
+
+    private:
+        Runtime& runtime_;
+    };
 
 private:
     explicit Runtime(Logger::Sink log) : logger_(std::move(log)) {}
@@ -60,6 +78,7 @@ private:
     WeightStore weight_store_;
     std::vector<BackendEntry> backends_;
     TurnMutex pool_mutex_;
+    std::atomic<uint32_t> many_row_threads_{0}, few_row_threads_{0};
 };
 
 }  // namespace takt

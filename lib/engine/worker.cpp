@@ -175,7 +175,7 @@ void Worker::step_evaluations() {
         if (!evaluation.wants_step()) continue;
         const uint32_t n_rows = evaluation.next_rows();
         step_.build(job, n_rows);
-        const std::lock_guard turn(runtime_->pool_mutex());
+        const Runtime::StepTurn turn(*runtime_, n_rows);
         const Result<StepOutput> output = executable_->run(step_.batch());
         Status status =
             output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
@@ -208,8 +208,8 @@ void Worker::step_requests() {
 
 // The engine's turn ends before anyone is called back.
 Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
-    const std::lock_guard turn(runtime_->pool_mutex());
     step_.build(running_, limits_.chunk_tokens);
+    const Runtime::StepTurn turn(*runtime_, step_.n_rows());
     const uint64_t begin_ns = runtime_->clock().now_ns();
     for (const Running& request : running_) {
         if (request->n_rows > 0 && request->n_computed == 0) request->state->stamp_scheduled(begin_ns);

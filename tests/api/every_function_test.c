@@ -83,6 +83,8 @@ static void backends(const takt_runtime* runtime) {
     size_t i;
     int available = 0;
     CHECK(takt_runtime_thread_count(runtime) == 2);
+    CHECK_OK(takt_runtime_set_threads(runtime, 1, 2));
+    CHECK_OK(takt_runtime_set_threads(runtime, 0, 0));
     CHECK(takt_runtime_now_ns(runtime) <= takt_runtime_now_ns(runtime));
     CHECK(takt_backend_count(runtime) >= 2);
     for (i = 0; i < takt_backend_count(runtime); ++i) {

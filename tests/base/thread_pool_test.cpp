@@ -102,6 +102,27 @@ TEST_CASE("One task, or one thread, stays on the calling thread") {
     CHECK(check(alone, 100));
 }
 
+TEST_CASE("Only the active threads work, and what they are may change from job to job") {
+    ThreadPool pool(4);
+    CHECK(pool.n_active() == 4);
+    for (int round = 0; round < 50; ++round) {
+        for (const uint32_t active : {1u, 3u, 2u, 0u, 9u, 4u}) {
+            pool.set_active(active);
+            const uint32_t wanted = active == 0 || active > 4 ? 4 : active;
+            CHECK(pool.n_active() == wanted);
+            std::atomic<uint32_t> done{0};
+            std::atomic<bool> within{true};
+            pool.run(64, [&](uint32_t, uint32_t worker) {
+                if (worker >= wanted) within = false;
+                ++done;
+            });
+            CHECK(done == 64);
+            CHECK(within);
+        }
+        if (round % 10 == 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));  // they park
+    }
+}
+
 TEST_CASE("A run inside a body runs its tasks there, as the worker that the body runs on") {
     ThreadPool pool(3);
     std::atomic<uint32_t> inner{0};

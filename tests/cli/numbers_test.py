@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """takt logits, perplexity, bench: numbers against golden ones, and the shape of what they print."""
-import array, json, math, os, re, signal, struct, subprocess, sys, tempfile, unittest
+import array, json, math, os, re, signal, struct, subprocess, sys, tempfile, unittest, unittest.mock
 
-from command import DATA, LLAMA, TAKT, TINY, TaktTest
+from command import DATA, GOLDEN, GOLDEN_PROMPT, LLAMA, TAKT, TINY, TaktTest
 
 
 def read_npy(path):
@@ -141,6 +141,24 @@ class Bench(TaktTest):
         self.assertEqual(len(csv), 3)
         self.assertTrue(all(len(line.split(",")) == 7 for line in csv))
         self.assertIn("|---|", self.well(*flags, "--markdown").stdout.decode())
+
+    def test_threads_are_measured_once_and_remembered(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with unittest.mock.patch.dict(os.environ, {"TAKT_CACHE": folder}):
+                arguments = ("run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 8, "--ignore-eos", "-t", "auto", "--json")
+                first = self.well(*arguments).lines[-1]
+                self.assertEqual(first["ids"], GOLDEN["ids"][:8])
+                path = os.path.join(folder, "threads.json")
+                if first["timing"]["threads"] == 1:
+                    return
+                (key, threads), = json.load(open(path)).items()
+                self.assertIn("cpu", key)
+                self.assertTrue(1 <= threads["prefill"] <= first["timing"]["threads"])
+                for text in (json.dumps({key: {"prefill": 1, "decode": 1}}), json.dumps({key: {"prefill": 0}}), "[", "[]", ""):
+                    with open(path, "w") as file:
+                        file.write(text)
+                    self.assertEqual(self.well(*arguments).lines[-1]["ids"], first["ids"])
+                    self.assertEqual(list(json.load(open(path))), [key])
 
     def test_wrong_usage(self):
         self.fails(["-p", "-n"], "bench", "-m", LLAMA, "-p", 0, "-n", 0, status=2)
