@@ -214,7 +214,7 @@ TEST_CASE("loading weights on the cpu backend tells its progress and can be stop
 
 TEST_CASE("a model file that shrinks before its weights are read fails the load, with a packed cache too") {
     const TemporaryFolder folder;
-    for (const std::string packed_cache : {std::string(), folder.file("packed")}) {
+    for (const std::string& packed_cache : {std::string(), folder.file("packed")}) {
         const std::string path = folder.file("model.gguf");
         std::filesystem::copy_file(tiny_path("llama"), path,
                                    std::filesystem::copy_options::overwrite_existing);
