@@ -13,9 +13,11 @@ static_assert(std::endian::native == std::endian::little, "words are taken as th
 constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
 constexpr size_t kLanes = 8, kStripeBytes = kLanes * sizeof(uint64_t);
 
-// One to one in `hash` and in `word`: a changed word is never lost again.
+// One to one in `hash` and in `word`: a changed word is never lost again. The shift spreads a change of the top
+// bits, so that no other single bit undoes it.
 uint64_t mix(uint64_t hash, uint64_t word) {
-    return std::rotl((hash ^ word) * kFactor, 29);
+    hash = (hash ^ word) * kFactor;
+    return hash ^ hash >> 29;
 }
 
 }  // namespace
@@ -31,7 +33,7 @@ uint64_t checksum64(std::span<const std::byte> bytes, uint64_t seed) {
     }
     std::array<uint64_t, kLanes> rest{};  // filled up with zeros; the length tells them from the data
     if (whole < bytes.size()) std::memcpy(rest.data(), bytes.data() + whole, bytes.size() - whole);
-    uint64_t hash = mix(seed, bytes.size());
+    uint64_t hash = mix(mix(kFactor, seed), bytes.size());
     for (size_t i = 0; i < kLanes; ++i) hash = mix(hash, mix(lanes[i], rest[i]));
     hash *= kFactor;
     return hash ^ hash >> 32;
