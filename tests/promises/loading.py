@@ -1,26 +1,12 @@
 #!/usr/bin/env python3
-"""The promises of loading: time to the first token, peak memory, packed weights that are mapped, on the CPU backend."""
+"""The promises of loading: peak memory, and packed weights that are mapped, on the CPU backend."""
 import json, os, statistics, subprocess, tempfile, time
 
-from promise import MODELS, TAKT, NotHere, Topic, model_path, run
+from promise import MODELS, TAKT, Topic, model_path, run
 
-SMOL = MODELS[0]
 MIB = 1 << 20
 # With the template of SmolLM2 around it some 30 tokens more.
 PROMPT = "Write one sentence about a blue boat, please."
-
-
-def read_rate(path):
-    """Bytes a second of one thread that reads the cached file into one window; the best of five."""
-    window, best = bytearray(4 * MIB), 0.0
-    with open(path, "rb", buffering=0) as file:
-        for _ in range(5):
-            file.seek(0)
-            begin, total = time.perf_counter(), 0
-            while n := file.readinto(window):
-                total += n
-            best = max(best, total / (time.perf_counter() - begin))
-    return best
 
 
 def first_byte(path, *flags):
@@ -34,17 +20,6 @@ def first_byte(path, *flags):
     if process.wait() != 0 or not got:
         raise subprocess.CalledProcessError(process.returncode, [TAKT, "run"])
     return seconds
-
-
-def first_token():
-    path = model_path(SMOL)
-    rate = read_rate(path)
-    times = [first_byte(path) for _ in range(9)]
-    median = statistics.median(times)
-    text = f"median {1e3 * median:.0f} ms, least {1e3 * min(times):.0f}; reads {rate / 1e9:.1f} GB/s"
-    if median > 0.150 and rate < 16e9:
-        raise NotHere(f"{text}, 16 are needed")
-    return median <= 0.150, text
 
 
 def peak_memory(model):
@@ -80,7 +55,6 @@ def mapped(model):
 
 def main():
     topic = Topic("loading")
-    topic.row("SmolLM2, first token from the start of the process", "<= 150 ms at 16 GB/s", first_token)
     for model in MODELS:
         topic.row(f"{model}, peak memory", "1.15 file+32 MiB+pages", lambda: peak_memory(model))
     for model in (MODELS[0], MODELS[3]):

@@ -69,8 +69,11 @@ def python_with(*packages):
     python = folder / "bin/python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True, stdout=sys.stderr)
-    have = {line.split("==")[0].lower() for line in run(python, "-m", "pip", "freeze").stdout.splitlines()}
-    missing = [p for p in packages if p.split("==")[0].lower() not in have]
+    def name_of(package):
+        return package.split("==")[0].lower().replace("_", "-")
+
+    have = {name_of(line) for line in run(python, "-m", "pip", "freeze").stdout.splitlines()}
+    missing = [p for p in packages if name_of(p) not in have]
     if missing:
         print(f"installing {', '.join(missing)}; the first time this can take a quarter of an hour", file=sys.stderr)
         done = subprocess.run([str(python), "-m", "pip", "install", "-q", *missing], stdout=sys.stderr, stderr=subprocess.PIPE, text=True)
