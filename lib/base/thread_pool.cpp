@@ -114,8 +114,9 @@ struct ThreadPool::Impl {
                 n_parked.fetch_sub(1, std::memory_order_seq_cst);
                 leave_waker_alone();
             }
-            if (stop.load(std::memory_order_acquire)) return;
+            // In this order: the last announcement comes after stop is set, and must not be taken for a job's.
             last_job = job.load(std::memory_order_seq_cst);
+            if (stop.load(std::memory_order_acquire)) return;
             if (worker < n_active.load(std::memory_order_relaxed)) help(worker);
         }
     }
