@@ -17,12 +17,10 @@ takt_status takt_model_profile(const takt_model* model, const takt_profile_optio
         TAKT_RETURN_IF_NULL(model);
         TAKT_RETURN_IF_NULL(on_profile);
         TAKT_RETURN_IF_ERROR(check_may_load(*model->runtime, "takt_model_profile"));
-        takt_profile_options given = default_profile_options();
-        if (options != nullptr) {
-            const Result<takt_profile_options> read = read_struct(options, "options", given);
-            if (!read.ok()) return read.status();
-            given = *read;
-        }
+        const Result<takt_profile_options> read =
+            read_optional_struct(options, "options", default_profile_options());
+        if (!read.ok()) return read.status();
+        const takt_profile_options& given = *read;
         TAKT_RETURN_IF_ERROR(check_switch(given.limits, "limits"));
         TAKT_RETURN_IF_ERROR(check_reserved(given.reserved, "reserved"));
         const Result<std::optional<DType>> kv_dtype = read_kv_type(given.kv_type);

@@ -90,13 +90,10 @@ takt_status takt_runtime_create(const takt_runtime_options* options, takt_runtim
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(out_runtime);
         *out_runtime = nullptr;
-        takt_runtime_options given = default_runtime_options();
-        if (options != nullptr) {
-            const Result<takt_runtime_options> read = read_struct(options, "options", given);
-            if (!read.ok()) return read.status();
-            given = *read;
-        }
-        Result<RuntimeOptions> own = read_options(given);
+        const Result<takt_runtime_options> given =
+            read_optional_struct(options, "options", default_runtime_options());
+        if (!given.ok()) return given.status();
+        Result<RuntimeOptions> own = read_options(*given);
         if (!own.ok()) return own.status();
         Result<std::shared_ptr<Runtime>> runtime = Runtime::create(std::move(*own));
         if (!runtime.ok()) return runtime.status();

@@ -32,12 +32,9 @@ inline Result<std::optional<DType>> read_kv_type(uint32_t kv_type) {
 
 // given NULL: defaults. The model's backend stands in where none is named.
 inline Result<EngineOptions> read_engine_options(const takt_engine_options* given, const takt_model& model) {
-    takt_engine_options options = default_engine_options();
-    if (given != nullptr) {
-        const Result<takt_engine_options> read = read_struct(given, "options", options);
-        if (!read.ok()) return read.status();
-        options = *read;
-    }
+    const Result<takt_engine_options> read = read_optional_struct(given, "options", default_engine_options());
+    if (!read.ok()) return read.status();
+    const takt_engine_options& options = *read;
     TAKT_RETURN_IF_ERROR(check_switch(options.deterministic, "deterministic"));
     const Result<std::optional<DType>> kv_dtype = read_kv_type(options.kv_type);
     if (!kv_dtype.ok()) return kv_dtype.status();

@@ -39,6 +39,12 @@ Result<T> read_struct(const T* from, std::string_view name, const T& defaults) {
     return own;
 }
 
+// The same where NULL stands for the defaults.
+template <typename T>
+Result<T> read_optional_struct(const T* from, std::string_view name, const T& defaults) {
+    return from == nullptr ? Result<T>(defaults) : read_struct(from, name, defaults);
+}
+
 template <typename T>
 Status check_output(const T* out, std::string_view name) {
     if (out == nullptr) return Status(StatusCode::invalid_argument, fmt::format("{} is NULL.", name));

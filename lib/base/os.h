@@ -112,6 +112,16 @@ std::thread start_quiet_thread(const char* name, std::function<void()> body);
 // another number nothing is left here.
 uint32_t fork_generation();
 
+// Remembers the process that it was made in.
+class Birthplace {
+public:
+    // True in a child forked since: threads that were started beside this are not here.
+    bool left() const { return generation_ != fork_generation(); }
+
+private:
+    uint32_t generation_ = fork_generation();
+};
+
 // The CPU that the calling thread runs on now; -1 where the system doesn't tell.
 int current_cpu();
 // Moves the calling thread to another CPU that it may run on, if there is one; it may come back later.

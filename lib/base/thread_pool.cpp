@@ -63,7 +63,7 @@ struct ThreadPool::Impl {
     std::atomic<std::thread::id> caller{};
     std::chrono::microseconds spin{kSpin};
     std::vector<std::thread> workers;
-    const uint32_t generation = os::fork_generation();
+    const os::Birthplace birthplace;
 
     // Works on the open job until no task is left to claim.
     void help(uint32_t worker) {
@@ -114,7 +114,8 @@ struct ThreadPool::Impl {
                 n_parked.fetch_sub(1, std::memory_order_seq_cst);
                 leave_waker_alone();
             }
-            // In this order: the last announcement comes after stop is set, and must not be taken for a job's.
+            // In this order: the last announcement comes after stop is set, and must not be taken for a
+            // job's.
             last_job = job.load(std::memory_order_seq_cst);
             if (stop.load(std::memory_order_acquire)) return;
             if (worker < n_active.load(std::memory_order_relaxed)) help(worker);
@@ -184,7 +185,7 @@ ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
 }
 
 ThreadPool::~ThreadPool() {
-    if (impl_->generation != os::fork_generation()) {  // a forked child: the workers never lived here
+    if (impl_->birthplace.left()) {  // a forked child: the workers never lived here
         for (std::thread& worker : impl_->workers) worker.detach();
         return;
     }

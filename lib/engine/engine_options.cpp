@@ -19,13 +19,13 @@ constexpr uint64_t kMaxKvTokens = 1u << 30;
 constexpr uint32_t kOutputRows = 64;
 constexpr uint64_t kOutputBytes = 32u << 20;
 
+}  // namespace
+
 Status check_range(std::string_view field, uint64_t value, uint64_t lowest, uint64_t highest) {
     if (value >= lowest && value <= highest) return {};
     return Status(StatusCode::invalid_argument,
                   fmt::format("{} is {}, must be {} to {}.", field, value, lowest, highest));
 }
-
-}  // namespace
 
 Result<EngineOptions> resolve_options(EngineOptions options, const Model& model) {
     const uint32_t trained = model.config().context_tokens;

@@ -1,11 +1,17 @@
 // Engine options with every 0 filled in and every limit checked, and what they mean for a backend.
 #pragma once
 
+#include <cstdint>
+#include <string_view>
+
 #include "backend/backend.h"
 #include "engine/engine.h"
 #include "model/model.h"
 
 namespace takt {
+
+// invalid_argument that names field, value and range.
+Status check_range(std::string_view field, uint64_t value, uint64_t lowest, uint64_t highest);
 
 Result<EngineOptions> resolve_options(EngineOptions options, const Model& model);
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "backend/load_meter.h"
+#include "engine/engine_options.h"
 
 namespace takt {
 namespace {
@@ -17,12 +18,6 @@ constexpr uint32_t kPageTokens = 32, kMaxRows = 16384, kMaxSequences = 256, kMax
 // The shape whose rate of another library's product stands for the machine's.
 constexpr uint32_t kLimitRows = 512;
 constexpr ProductShape kLimitShape{8960, 1536};
-
-Status check_range(std::string_view field, uint64_t value, uint64_t lowest, uint64_t highest) {
-    if (value >= lowest && value <= highest) return {};
-    return Status(StatusCode::invalid_argument,
-                  fmt::format("{} is {}, must be {} to {}.", field, value, lowest, highest));
-}
 
 Status check(const ProfileOptions& options, const Model& model) {
     TAKT_RETURN_IF_ERROR(check_range("n_sequences", options.n_sequences, 1, kMaxSequences));

@@ -21,10 +21,10 @@ struct WorkerSignal {
     std::condition_variable changed;
     uint64_t version = 0;                // guarded by mutex
     std::atomic<bool> cancelled{false};  // some request was: those that wait must be looked at
-    const uint32_t generation = os::fork_generation();
+    const os::Birthplace birthplace;
 
     // In a forked child nobody works for the engine: what is waited for never comes.
-    bool forked() const { return generation != os::fork_generation(); }
+    bool forked() const { return birthplace.left(); }
     void notify() {
         {
             const std::lock_guard lock(mutex);

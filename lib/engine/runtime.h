@@ -47,7 +47,7 @@ public:
     // "" is the best that is there. not_found lists those present; an absent one says why.
     Result<Backend*> find_backend(std::string_view name);
     // True in a child forked since: its threads are not here.
-    bool forked() const { return generation_ != os::fork_generation(); }
+    bool forked() const { return birthplace_.left(); }
     // The pool runs one step at a time: held by an engine for each step, and by a load while it packs. First
     // come, first served.
     TurnMutex& pool_mutex() { return pool_mutex_; }
@@ -71,7 +71,7 @@ public:
 
 private:
     explicit Runtime(Logger::Sink log) : logger_(std::move(log)) {}
-    const uint32_t generation_ = os::fork_generation();
+    const os::Birthplace birthplace_;
     std::shared_ptr<const Clock> clock_;
     Logger logger_;
     std::unique_ptr<ThreadPool> pool_;

@@ -2,11 +2,9 @@
 // or is told twice. A program of its own, since it replaces operator new.
 #include <catch2/catch.hpp>
 
-#include <atomic>
-#include <cstdlib>
 #include <functional>
-#include <new>
 
+#include "allocation_hook.h"
 #include "c_fixture.h"
 
 namespace {
@@ -16,45 +14,12 @@ thread_local bool counting = false;
 thread_local long until_failure = 0;
 thread_local bool has_failed = false;
 
-void* try_to_allocate(size_t size) noexcept {
-    if (counting && until_failure-- == 0) {
-        has_failed = true;
-        return nullptr;
-    }
-    return std::malloc(size == 0 ? 1 : size);
-}
-
-void* allocate(size_t size) {
-    if (void* memory = try_to_allocate(size)) return memory;
-    throw std::bad_alloc();
-}
-
 }  // namespace
 
-// Not inlined, or the compiler takes malloc and free for a mismatch.
-[[gnu::noinline]] void* operator new(size_t size) {
-    return allocate(size);
-}
-[[gnu::noinline]] void* operator new[](size_t size) {
-    return allocate(size);
-}
-[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
-    return try_to_allocate(size);
-}
-[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept {
-    return try_to_allocate(size);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept {
-    std::free(memory);
+bool allocation_hook::may_allocate() noexcept {
+    if (!counting || until_failure-- != 0) return true;
+    has_failed = true;
+    return false;
 }
 
 using namespace takt_test;

@@ -9,32 +9,18 @@
 #include <random>
 #include <vector>
 
-#include "cpu/cpu_features.h"
-#include "cpu/kernels/kernel_choice.h"
+#include "row_kernel_levels.h"
 #include "tensor/dequantize.h"
 
 using namespace takt;
 using namespace takt::cpu;
+using namespace takt::test;
 
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity(),
                 kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr KvForm kForms[] = {KvForm::f16, KvForm::q8_0, KvForm::f32};
-
-std::vector<float> random_floats(size_t n, float size, uint32_t seed) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<float> value(-size, size);
-    std::vector<float> list(n);
-    for (float& x : list) x = value(random);
-    return list;
-}
-
-std::vector<RowKernels> all_levels() {
-    std::vector<RowKernels> levels;
-    for (const IsaLevel level : available_isa_levels()) levels.push_back(make_kernel_table(level).rows);
-    return levels;
-}
 
 // Elements of a form, the scales that belong to them, and the floats they stand for.
 struct Stored {

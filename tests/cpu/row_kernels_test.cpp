@@ -10,33 +10,19 @@
 #include <random>
 #include <vector>
 
-#include "cpu/cpu_features.h"
-#include "cpu/kernels/kernel_choice.h"
 #include "cpu/kernels/row_kernel_check.h"
+#include "row_kernel_levels.h"
 #include "tensor/dequantize.h"
 
 using namespace takt;
 using namespace takt::cpu;
+using namespace takt::test;
 
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity(),
                 kNan = std::numeric_limits<float>::quiet_NaN();
 constexpr size_t kWidths[] = {1, 2, 15, 16, 17, 31, 64, 75, 96, 576, 1000};
-
-std::vector<float> random_floats(size_t n, float size, uint32_t seed) {
-    std::mt19937 random(seed);
-    std::uniform_real_distribution<float> value(-size, size);
-    std::vector<float> list(n);
-    for (float& x : list) x = value(random);
-    return list;
-}
-
-std::vector<RowKernels> all_levels() {
-    std::vector<RowKernels> levels;
-    for (const IsaLevel level : available_isa_levels()) levels.push_back(make_kernel_table(level).rows);
-    return levels;
-}
 
 bool same_bits(const std::vector<float>& a, const std::vector<float>& b) {
     return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;

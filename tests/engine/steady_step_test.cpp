@@ -1,7 +1,5 @@
 // A steady decode step allocates nothing on the worker's thread.
-#include <cstdlib>
-#include <new>
-
+#include "allocation_hook.h"
 #include "engine_fixture.h"
 
 namespace {
@@ -10,42 +8,11 @@ namespace {
 thread_local bool counts_allocations = false;
 std::atomic<uint64_t> n_allocations{0};
 
-void* try_to_allocate(size_t size) noexcept {
-    if (counts_allocations) ++n_allocations;
-    return std::malloc(size == 0 ? 1 : size);
-}
-
-void* allocate(size_t size) {
-    if (void* memory = try_to_allocate(size)) return memory;
-    throw std::bad_alloc();
-}
-
 }  // namespace
 
-// Not inlined, or the compiler takes malloc and free for a mismatch.
-[[gnu::noinline]] void* operator new(size_t size) {
-    return allocate(size);
-}
-[[gnu::noinline]] void* operator new[](size_t size) {
-    return allocate(size);
-}
-[[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
-    return try_to_allocate(size);
-}
-[[gnu::noinline]] void* operator new[](size_t size, const std::nothrow_t&) noexcept {
-    return try_to_allocate(size);
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept {
-    std::free(memory);
-}
-[[gnu::noinline]] void operator delete[](void* memory, size_t) noexcept {
-    std::free(memory);
+bool allocation_hook::may_allocate() noexcept {
+    if (counts_allocations) ++n_allocations;
+    return true;
 }
 
 namespace takt {
