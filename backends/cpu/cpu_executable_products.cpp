@@ -39,7 +39,8 @@ Cut cut(uint32_t n_panels, uint32_t rows, uint32_t n_threads, uint32_t most_pane
 void CpuExecutable::multiply(const Product& product, RowRange rows, RowRange panels, float* out,
                              size_t out_stride, uint32_t worker) {
     const PackedMatrix& matrix = weights_->matrix(product.op.weight);
-    const MatmulOptions options{weights_->vector(product.op.bias), product.accumulate};
+    const MatmulOptions options{weights_->vector(product.op.bias), product.accumulate,
+                                memory_.unpacked(worker)};
     const uint32_t n_rows_here = rows.end - rows.first, n_panels = panels.end - panels.first;
     if (product.dense) {
         const Rows in = memory_.rows(product.op.in);

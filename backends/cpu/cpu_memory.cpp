@@ -26,7 +26,8 @@ private:
 
 struct Sizes {
     std::vector<uint64_t> slots, quantized, keys, values, angles;
-    uint64_t scratch = 0, onednn = 0, partials = 0, argmax = 0;  // scratch and onednn: of one worker
+    uint64_t scratch = 0, unpacked = 0, onednn = 0;  // of one worker
+    uint64_t partials = 0, argmax = 0;
     uint64_t n_threads = 1;
     bool overflow = false;
 
@@ -39,8 +40,8 @@ struct Sizes {
         for (const auto* list : {&slots, &quantized, &angles}) {
             for (const uint64_t bytes : *list) add(total, bytes);
         }
-        for (const uint64_t bytes : {take({scratch, n_threads}), take({onednn, n_threads}), partials, argmax})
-            add(total, bytes);
+        for (const uint64_t one : {scratch, unpacked, onednn}) add(total, take({one, n_threads}));
+        for (const uint64_t bytes : {partials, argmax}) add(total, bytes);
         return total;
     }
     uint64_t total_state() {
@@ -136,6 +137,7 @@ Sizes plan_sizes(const Program& program, const StepPlan& steps, const CompileOpt
     }
     for (const StepPlan::Slot& slot : steps.quantized_slots) {
         sizes.quantized.push_back(sizes.take({rows_of(slot, options), quantized_row_bytes(slot.width)}));
+        sizes.unpacked = std::max(sizes.unpacked, sizes.take({slot.width / kBlockValues, kUnpackedBlockBytes}));
     }
     for (const KvStateDecl& state : program.states) {
         const KvShape pages = KvShape::of(state, kv_form(options));
@@ -215,6 +217,8 @@ Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& st
     }
     memory.scratch_floats_ = sizes.scratch / sizeof(float);
     TAKT_RETURN_IF_ERROR(allocate_into(memory.scratch_, sizes.scratch * shape.n_threads, "Scratch"));
+    memory.unpacked_bytes_ = sizes.unpacked;
+    TAKT_RETURN_IF_ERROR(allocate_into(memory.unpacked_, sizes.unpacked * shape.n_threads, "Scratch"));
     memory.onednn_floats_ = sizes.onednn / sizeof(float);
     TAKT_RETURN_IF_ERROR(allocate_into(memory.onednn_scratch_, sizes.onednn * shape.n_threads, "Scratch"));
     TAKT_RETURN_IF_ERROR(allocate_into(memory.partials_, sizes.partials, "Scratch"));
@@ -240,8 +244,9 @@ uint64_t CpuMemory::state_bytes() const {
 }
 
 uint64_t CpuMemory::scratch_bytes() const {
-    uint64_t total = scratch_.size_bytes() + onednn_scratch_.size_bytes() + partials_.size_bytes() +
-                     argmax_parts_.size_bytes();
+    uint64_t total = 0;
+    for (const AlignedBuffer* buffer : {&scratch_, &unpacked_, &onednn_scratch_, &partials_, &argmax_parts_})
+        total += buffer->size_bytes();
     for (const AlignedBuffer& buffer : slots_) total += buffer.size_bytes();
     for (const AlignedBuffer& buffer : quantized_slots_) total += buffer.size_bytes();
     for (const RopeTable& table : rope_tables_) total += table.angles.size_bytes();

@@ -20,7 +20,7 @@ constexpr uint32_t kChunkPositions = 512;
 // Query rows times query heads per key head of one attention task, at most (or one row).
 constexpr uint32_t kTaskQueries = 48;
 // Rows and panels of a gated product that a worker computes before it applies the activation.
-constexpr uint32_t kGatedRows = 48, kGatedPanels = 16;
+constexpr uint32_t kGatedRows = 144, kGatedPanels = 16;
 // Logits of a row that one task of argmax looks at.
 constexpr uint32_t kArgmaxColumns = 16384;
 
@@ -61,6 +61,8 @@ public:
     std::vector<RopeTable>& rope_tables() { return rope_tables_; }
     // Scratch of one worker, 64-byte aligned, big enough for any step.
     float* scratch(uint32_t worker) { return scratch_.as<float>().data() + worker * scratch_floats_; }
+    // Of the same worker: MatmulCall::scratch.
+    std::byte* unpacked(uint32_t worker) { return unpacked_.data() + worker * unpacked_bytes_; }
     // Of the same worker, for the weights that oneDNN reads.
     float* onednn_scratch(uint32_t worker) {
         return onednn_scratch_.as<float>().data() + worker * onednn_floats_;
@@ -79,8 +81,8 @@ private:
     std::vector<KvPages> pages_;
     std::vector<RopeTable> rope_tables_;
     std::vector<uint32_t> rope_table_of_;  // by output value
-    AlignedBuffer scratch_, onednn_scratch_, partials_, argmax_parts_;
-    size_t scratch_floats_ = 0, onednn_floats_ = 0;
+    AlignedBuffer scratch_, unpacked_, onednn_scratch_, partials_, argmax_parts_;
+    size_t scratch_floats_ = 0, unpacked_bytes_ = 0, onednn_floats_ = 0;
 };
 
 constexpr uint32_t padded_dim(uint32_t dim) {

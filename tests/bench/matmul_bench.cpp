@@ -101,6 +101,10 @@ void measure(DType dtype, IsaLevel level, Shape shape) {
     std::vector<std::byte> scratch(512 * quantized_row_bytes(shape.cols) + 64);
     auto* aligned = scratch.data() + (64 - reinterpret_cast<uintptr_t>(scratch.data()) % 64) % 64;
     const QuantizedRows rows(aligned, shape.cols);
+    Result<AlignedBuffer> unpacked = AlignedBuffer::allocate(shape.cols / kBlockValues * kUnpackedBlockBytes);
+    if (!unpacked.ok()) return;
+    MatmulOptions options;
+    options.scratch = unpacked->data();
     const double quantize_seconds =
         best_seconds([&] { quantize_rows(table, x.data(), shape.cols, 0, 512, rows); }, 0.05);
     const auto product = [&](uint32_t n) {
@@ -109,7 +113,7 @@ void measure(DType dtype, IsaLevel level, Shape shape) {
                 matmul_dense(table, *matrix, x.data(), shape.cols, 0, n, 0, matrix->n_panels(), out.data(),
                              shape.rows);
             else
-                matmul(table, *matrix, rows, 0, n, 0, matrix->n_panels(), out.data(), shape.rows);
+                matmul(table, *matrix, rows, 0, n, 0, matrix->n_panels(), out.data(), shape.rows, options);
         });
     };
     volatile uint64_t sink = 0;

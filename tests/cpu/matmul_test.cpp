@@ -22,11 +22,12 @@ struct Product {
     std::vector<float> weights, x;
     AlignedBuffer scratch;
     QuantizedRows quantized;
+    mutable AlignedBuffer unpacked;  // where kernels unpack weights: exactly what they may use
 };
 
 Product make_product(DType dtype, uint32_t rows, uint32_t cols, uint32_t n_inputs, ThreadPool& pool,
                      std::mt19937& random) {
-    Product p{dtype, rows, cols, n_inputs, {}, {}, {}, {}, {}};
+    Product p{dtype, rows, cols, n_inputs, {}, {}, {}, {}, {}, {}};
     const std::vector<std::byte> blocks = test::random_blocks(dtype, rows, cols, random);
     Result<PackedMatrix> matrix = test::pack_blocks(dtype, rows, cols, blocks, pool);
     REQUIRE(matrix.ok());
@@ -39,6 +40,9 @@ Product make_product(DType dtype, uint32_t rows, uint32_t cols, uint32_t n_input
     REQUIRE(scratch.ok());
     p.scratch = std::move(*scratch);
     p.quantized = QuantizedRows(p.scratch.data(), cols);
+    Result<AlignedBuffer> unpacked = AlignedBuffer::allocate(cols / kBlockValues * kUnpackedBlockBytes);
+    REQUIRE(unpacked.ok());
+    p.unpacked = std::move(*unpacked);
     return p;
 }
 
@@ -47,7 +51,8 @@ void quantize_all(const KernelTable& table, Product& p) {
 }
 
 void run(const KernelTable& table, const Product& p, uint32_t first_row, uint32_t n_rows,
-         uint32_t first_panel, uint32_t n_panels, float* out, const MatmulOptions& options = {}) {
+         uint32_t first_panel, uint32_t n_panels, float* out, MatmulOptions options = {}) {
+    options.scratch = p.unpacked.data();
     if (p.matrix.dense()) {
         matmul_dense(table, p.matrix, p.x.data(), p.cols, first_row, n_rows, first_panel, n_panels, out,
                      p.rows, options);
@@ -186,6 +191,33 @@ TEST_CASE("every ISA gives scalar's bits for 1 to 17 rows and a last panel of an
     }
 }
 
+TEST_CASE("weights that are unpacked once for many rows give scalar's bits, with and without room for it") {
+    ThreadPool pool(1);
+    std::mt19937 random(12);
+    const KernelTable scalar = make_kernel_table(IsaLevel::scalar);
+    for (const DType dtype : test::kAllDTypes) {
+        for (const uint32_t outputs : {16u, 45u, 64u}) {
+            Product p = make_product(dtype, outputs, 512, 67, pool, random);
+            quantize_all(scalar, p);
+            const std::vector<float> expected = run_all(scalar, p);
+            for (const IsaLevel level : available_isa_levels()) {
+                const KernelTable table = make_kernel_table(level);
+                for (uint32_t n = 18; n <= p.n_inputs; ++n) {
+                    INFO(dtype_info(dtype).name << ' ' << isa_name(level) << ", " << n << " rows, " << outputs
+                                                << " outputs");
+                    std::vector<float> out(expected.size(), NAN);
+                    run(table, p, 0, n, 0, p.matrix.n_panels(), out.data());
+                    REQUIRE(std::memcmp(out.data(), expected.data(), n * outputs * sizeof(float)) == 0);
+                }
+                if (p.matrix.dense()) continue;
+                std::vector<float> out(expected.size(), NAN);
+                matmul(table, p.matrix, p.quantized, 0, p.n_inputs, 0, p.matrix.n_panels(), out.data(), p.rows);
+                REQUIRE(same_bits(out, expected));
+            }
+        }
+    }
+}
+
 TEST_CASE("the largest sums of products that a block can hold do not overflow on any ISA") {
     ThreadPool pool(1);
     for (const DType dtype : test::kAllDTypes) {
@@ -202,11 +234,11 @@ TEST_CASE("the largest sums of products that a block can hold do not overflow on
                     std::memcpy(blocks.data() + at + 2, &one, 2);
             }
             std::mt19937 random(11);
-            Product p = make_product(dtype, 16, 256, 4, pool, random);
+            Product p = make_product(dtype, 16, 256, 48, pool, random);
             Result<PackedMatrix> matrix = test::pack_blocks(dtype, 16, 256, blocks, pool);
             REQUIRE(matrix.ok());
             p.matrix = std::move(*matrix);
-            for (uint32_t k = 0; k < 4 * 256; ++k) p.x[k] = k < 512 ? 1.0f : -1.0f;
+            for (uint32_t k = 0; k < 48 * 256; ++k) p.x[k] = k < 24 * 256 ? 1.0f : -1.0f;
             quantize_all(make_kernel_table(IsaLevel::scalar), p);
             const std::vector<float> expected = run_all(make_kernel_table(IsaLevel::scalar), p);
             for (const IsaLevel level : available_isa_levels()) {
@@ -237,7 +269,7 @@ TEST_CASE("bias and what out held are added, and nothing outside the asked rows 
     ThreadPool pool(1);
     std::mt19937 random(6);
     for (const DType dtype : {DType::q4_1, DType::f16}) {
-        Product p = make_product(dtype, 41, 96, 5, pool, random);
+        Product p = make_product(dtype, 41, 96, 60, pool, random);
         std::vector<float> bias(p.rows), held(size_t{p.n_inputs} * p.rows);
         for (float& value : bias) value = static_cast<float>(random() % 100);
         for (float& value : held) value = static_cast<float>(random() % 100);
@@ -246,13 +278,15 @@ TEST_CASE("bias and what out held are added, and nothing outside the asked rows 
             const KernelTable table = make_kernel_table(level);
             quantize_all(table, p);
             const std::vector<float> plain = run_all(table, p);
-            std::vector<float> out = held;
-            run(table, p, 1, 3, 1, 2, out.data(), {bias.data(), true});
-            for (uint32_t t = 0; t < p.n_inputs; ++t) {
-                for (uint32_t r = 0; r < p.rows; ++r) {
-                    const size_t at = size_t{t} * p.rows + r;
-                    const bool asked = t >= 1 && t < 4 && r >= 16;
-                    REQUIRE(out[at] == (asked ? held[at] + (plain[at] + bias[r]) : held[at]));
+            for (const uint32_t n : {3u, 55u}) {  // few rows, and enough of them to unpack
+                std::vector<float> out = held;
+                run(table, p, 1, n, 1, 2, out.data(), {bias.data(), true, nullptr});
+                for (uint32_t t = 0; t < p.n_inputs; ++t) {
+                    for (uint32_t r = 0; r < p.rows; ++r) {
+                        const size_t at = size_t{t} * p.rows + r;
+                        const bool asked = t >= 1 && t < 1 + n && r >= 16;
+                        REQUIRE(out[at] == (asked ? held[at] + (plain[at] + bias[r]) : held[at]));
+                    }
                 }
             }
         }

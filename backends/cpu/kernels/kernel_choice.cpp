@@ -39,6 +39,7 @@ constexpr LevelKernels kLevelKernels[] = {
 // The case: 35 output rows (two panels and a part), 256 columns, 8 rows of x (a full tile and a part, of
 // every ISA).
 constexpr uint32_t kRows = 35, kCols = 256, kInputs = 8, kPanels = 3;
+constexpr uint32_t kManyInputs = 53;  // more than any ISA's kUnpackRows, and no whole tiles
 
 // A fixed sequence of bits, the same everywhere.
 class Numbers {
@@ -81,7 +82,7 @@ std::vector<std::byte> make_source(DType dtype, Numbers& numbers) {
 }
 
 struct Case {
-    std::vector<std::byte> panels, quantized;
+    std::vector<std::byte> panels, quantized, scratch;
     std::vector<float> x;
     MatmulCall call;
 };
@@ -114,6 +115,8 @@ void fill_case(Case& test, DType dtype, const KernelTable& quantizer) {
     test.call.x_layout = quantized;
     test.call.n_rows = kInputs;
     test.call.n_panels = kPanels;
+    test.scratch.resize(layout.n_blocks * kUnpackedBlockBytes + 63);
+    test.call.scratch = test.scratch.data() + (64 - reinterpret_cast<uintptr_t>(test.scratch.data()) % 64) % 64;
     test.call.out_stride = kRows;
 }
 
@@ -132,7 +135,18 @@ bool same_matmul(const KernelTable& table, const KernelTable& scalar, size_t kin
     std::vector<float> alone(kInputs * kRows, NAN);
     test.call.out = alone.data();
     table.matmul[kind](test.call);
-    return std::memcmp(alone.data() + 3 * kRows, got.data() + 3 * kRows, kRows * sizeof(float)) == 0;
+    if (std::memcmp(alone.data() + 3 * kRows, got.data() + 3 * kRows, kRows * sizeof(float)) != 0) return false;
+    // So many rows that weights are unpacked for them: the first, again and again.
+    std::vector<float> many(kManyInputs * kRows, NAN);
+    test.call.first_row = 0;
+    test.call.n_rows = kManyInputs;
+    test.call.x_row_bytes = 0;
+    test.call.out = many.data();
+    table.matmul[kind](test.call);
+    for (size_t row = 0; row < kManyInputs; ++row) {
+        if (std::memcmp(many.data() + row * kRows, got.data(), kRows * sizeof(float)) != 0) return false;
+    }
+    return true;
 }
 
 bool same_quantizer(const KernelTable& table, const KernelTable& scalar) {

@@ -21,7 +21,9 @@ constexpr size_t kChunkBytes = size_t{128} << 10;
 struct Dot {
     static constexpr bool kSignedWeights = true;
     static constexpr int kTileRows = 6, kTileVectors = 1, kLoneVectors = 1;
+    static constexpr int kTwoGroupRows = 6;
     static constexpr bool kMatrix = false;
+    static constexpr int kUnpackRows = 24;
     using Pairs = VecI;
     template <int kBits, int kNth>
     static inline __attribute__((always_inline)) void step(VecI& sum, Pairs& pairs, VecI weights, VecI x) {

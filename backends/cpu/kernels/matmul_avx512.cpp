@@ -21,7 +21,9 @@ constexpr size_t kChunkBytes = size_t{384} << 10;
 struct Dot {
     static constexpr bool kSignedWeights = true;
     static constexpr int kTileRows = 4, kTileVectors = 2, kLoneVectors = 1;
+    static constexpr int kTwoGroupRows = 4;
     static constexpr bool kMatrix = false;
+    static constexpr int kUnpackRows = 24;
     using Pairs = VecI;
     template <int kBits, int kNth>
     static inline __attribute__((always_inline)) void step(VecI& sum, Pairs& pairs, VecI weights, VecI x) {

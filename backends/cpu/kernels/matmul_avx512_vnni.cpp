@@ -15,12 +15,14 @@ namespace {
 // of 0.97 to 1.07 TOP/s in the same run, 512 rows: q8_0 57 to 74 %, q4_0 72 %, q4_1 62 to 69 %, q5_0 67 %,
 // q4_k 61 to 66 %, q6_k 44 to 53 % (two scales a block). Tried: 4 rows of two vectors (q4_1, q6_k) and 5
 // (q4_1), within 2 %; 10 rows of one, 3 (q4_1) and 7 % (q6_k) slower.
-constexpr size_t kChunkBytes = size_t{384} << 10;
+constexpr size_t kChunkBytes = size_t{768} << 10;
 
 struct Dot {
     static constexpr bool kSignedWeights = false;
     static constexpr int kTileRows = 6, kTileVectors = 2, kLoneVectors = 1;
+    static constexpr int kTwoGroupRows = 5;
     static constexpr bool kMatrix = false;
+    static constexpr int kUnpackRows = 24;
     using Pairs = VecI;
     template <int kBits, int kNth>
     static inline __attribute__((always_inline)) void step(VecI& sum, Pairs&, VecI weights, VecI x) {

@@ -6,6 +6,7 @@
 //       static constexpr bool kSignedWeights;
 //       // rows of x, and vectors of output rows, that one tile's registers hold
 //       static constexpr int kTileRows, kTileVectors;
+//       static constexpr int kTwoGroupRows;  // rows of a tile of q6_k, which also holds a block's parts
 //       static constexpr int kLoneVectors;  // vectors of output rows of a tile of one row of x
 //       // Adds to sum, maybe by way of 16-bit sums; kNth counts the steps of a group from 0.
 //       using Pairs;
@@ -14,136 +15,44 @@
 //       // gives what step i of vector v is handed, x[t] is where values of the block begin.
 //       static constexpr bool kMatrix;
 //       template <int kFirst, int kSteps> static void add_group(load, x, VecI (&dots)[rows][vectors]);
+//       // rows of x from which a tile's weights are unpacked once for all of them (block_weights.inl.h)
+//       static constexpr int kUnpackRows;
 //   };
 //
-// Every output is one chain: sum = fma(scale * float(dot), x_scale, sum), then (kinds with mins) sum =
-// fma(min, x_scaled_sum, sum), block after block. Tiles differ in how many chains run side by side, never in
-// a chain, so a row's bits don't depend on its batch.
+// Every output is one chain: part = scale * float(dot), or (q6_k) fma(scale_1, float(dot_1), scale_0 *
+// float(dot_0)); sum = fma(part, x_scale, sum), then (kinds with mins) sum = fma(min, x_scaled_sum, sum), block
+// after block. Tiles differ in how many chains run side by side, never in a chain, so a row's bits don't depend
+// on its batch.
+
+#include "cpu/kernels/block_weights.inl.h"
 
 namespace {
 
-// What a kind's weights look like. kBits: width of the unsigned integers; kOffset: what to subtract, as a
-// power of two.
-template <PackedKind kKind>
-struct Traits {
-    static constexpr bool kEightBits = kKind == PackedKind::q8_0;
-    static constexpr bool kFifthBit =
-        kKind == PackedKind::q5_0 || kKind == PackedKind::q5_1 || kKind == PackedKind::q5_k;
-    static constexpr bool kSixBits = kKind == PackedKind::q6_k;
-    static constexpr int kBits = kEightBits ? 8 : kSixBits ? 6 : kFifthBit ? 5 : 4;
-    static constexpr bool kSuperMins = kKind == PackedKind::q4_k || kKind == PackedKind::q5_k;
-    static constexpr bool kMins = kKind == PackedKind::q4_1 || kKind == PackedKind::q5_1 || kSuperMins;
-    static constexpr bool kOffset = !kMins;
-    static constexpr int kGroups = kSixBits ? 2 : 1;  // scales a block
-    static constexpr size_t kQuantBytes = kEightBits ? 512 : 256;
-    static constexpr size_t kHighBytes = kSixBits ? 128 : 64;
-    static constexpr size_t kScaleBytes = kSuperMins ? 16 : 32;  // of a block's 16 rows; mins alike
-    static constexpr size_t kSuperBytes = kSixBits ? 32 : 64;
-};
-
-// One vector's lanes of a panel: a pointer into each section at the current block.
-struct VectorOfRows {
-    const uint8_t* quants;
-    const uint8_t* high;
-    const uint8_t* scales;
-    const uint8_t* mins;
-    const uint8_t* supers;
-};
-
-template <PackedKind kKind>
-inline VectorOfRows vector_of_rows(const MatmulCall& call, size_t vector) {
-    constexpr size_t kVectorsAPanel = kPanelRows / kLanes;
-    constexpr bool kHalves =
-        Traits<kKind>::kScaleBytes == 32 && !Traits<kKind>::kSixBits;  // scales are f16, else bytes
-    const size_t lane = vector % kVectorsAPanel * kLanes;
-    const auto* panel =
-        reinterpret_cast<const uint8_t*>(call.panels) + vector / kVectorsAPanel * call.layout.panel_bytes;
-    const size_t scale_lane = lane * (kHalves ? 2 : 1);
-    return {panel + 4 * lane, panel + call.layout.high_offset + 4 * lane,
-            panel + call.layout.scales_offset + scale_lane, panel + call.layout.mins_offset + scale_lane,
-            panel + call.layout.supers_offset + 2 * lane};
-}
-
-// Four unsigned integers a lane: values 4 i to 4 i + 3 of each row.
-template <PackedKind kKind, int i>
-inline VecI load_weights(const VectorOfRows& rows, size_t block) {
-    using T = Traits<kKind>;
-    if constexpr (T::kEightBits) {
-        const VecI w = load_i(rows.quants + T::kQuantBytes * block + 64 * i);
-        return Dot::kSignedWeights ? xor_i(w, splat_bytes(static_cast<char>(0x80))) : w;
-    } else {
-        const VecI pairs = load_i(rows.quants + T::kQuantBytes * block + 64 * (i % 4));
-        const VecI nibbles = i < 4 ? pairs : shift_right<4>(pairs);
-        const VecI low_four = splat_bytes(0x0f);
-        if constexpr (T::kFifthBit) {  // bit i of each byte goes to bit 4
-            const VecI bits = load_i(rows.high + T::kHighBytes * block);
-            const VecI moved =
-                i < 4 ? shift_left<(i < 4 ? 4 - i : 0)>(bits) : shift_right<(i > 4 ? i - 4 : 0)>(bits);
-            return blend_bits(low_four, nibbles, and_i(moved, splat_bytes(0x10)));
-        } else if constexpr (T::kSixBits) {  // bits 2 (i % 4) and the next go to bits 4 and 5
-            constexpr int kShift = 4 - 2 * (i % 4);
-            const VecI bits = load_i(rows.high + T::kHighBytes * block + 64 * (i / 4));
-            const VecI moved = kShift >= 0 ? shift_left<(kShift > 0 ? kShift : 0)>(bits)
-                                           : shift_right<(kShift < 0 ? -kShift : 0)>(bits);
-            return blend_bits(low_four, nibbles, and_i(moved, splat_bytes(0x30)));
-        } else {
-            return and_i(nibbles, low_four);
-        }
-    }
-}
-
-template <PackedKind kKind>
-inline VecF load_scales(const VectorOfRows& rows, size_t block, int group) {
-    using T = Traits<kKind>;
-    const uint8_t* scales = rows.scales + T::kScaleBytes * block;
-    const uint8_t* super = rows.supers + T::kSuperBytes * (block / kSuperBlocks);
-    if constexpr (T::kSuperMins)
-        return mul(load_f16(super), load_u8(scales));
-    else if constexpr (T::kSixBits)
-        return mul(load_f16(super), load_i8(scales + 16 * group));
-    else
-        return load_f16(scales);
-}
-
-// What a block's sum of x is multiplied by. q4_k and q5_k subtract it.
-template <PackedKind kKind>
-inline VecF load_mins(const VectorOfRows& rows, size_t block) {
-    using T = Traits<kKind>;
-    const uint8_t* mins = rows.mins + T::kScaleBytes * block;
-    if constexpr (T::kSuperMins) {
-        return mul(load_f16(rows.supers + T::kSuperBytes * (block / kSuperBlocks) + 32), load_u8(mins));
-    } else {
-        return load_f16(mins);
-    }
-}
-
 // Values 4 i to 4 i + 3 of the block; kNth counts the steps of the group.
-template <PackedKind kKind, int i, int kNth, int kRows, int kVectors>
-inline __attribute__((always_inline)) void step(const VectorOfRows (&w)[kVectors],
+template <int i, int kNth, typename Source, int kRows, int kVectors>
+inline __attribute__((always_inline)) void step(const Source (&w)[kVectors],
                                                 const std::byte* const (&x)[kRows], size_t block,
                                                 VecI (&dots)[kRows][kVectors],
                                                 Dot::Pairs (&pairs)[kRows][kVectors]) {
     VecI weights[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) weights[v] = load_weights<kKind, i>(w[v], block);
+    for (int v = 0; v < kVectors; ++v) weights[v] = w[v].template weights<i>(block);
 #pragma GCC unroll 16
     for (int t = 0; t < kRows; ++t) {
         const VecI four = splat_i(*reinterpret_cast<const int*>(x[t] + kBlockValues * block + 4 * i));
 #pragma GCC unroll 8
         for (int v = 0; v < kVectors; ++v) {
-            Dot::step<Traits<kKind>::kBits, kNth>(dots[t][v], pairs[t][v], weights[v], four);
+            Dot::step<Source::T::kBits, kNth>(dots[t][v], pairs[t][v], weights[v], four);
         }
     }
 }
 
-// The integer sums of one group of a block, offset undone, and what they add to the chains.
-template <PackedKind kKind, int kGroup, int kRows, int kVectors, typename D = Dot>
-inline __attribute__((always_inline)) void add_group(const MatmulCall& call,
-                                                     const VectorOfRows (&w)[kVectors],
+// The integer sums of one group of a block, offset undone.
+template <int kGroup, typename Source, int kRows, int kVectors, typename D = Dot>
+inline __attribute__((always_inline)) void dot_group(const MatmulCall& call, const Source (&w)[kVectors],
                                                      const std::byte* const (&x)[kRows], size_t block,
-                                                     VecF (&sums)[kRows][kVectors]) {
-    using T = Traits<kKind>;
-    VecI dots[kRows][kVectors];
+                                                     VecI (&dots)[kRows][kVectors]) {
+    using T = Source::T;
     Dot::Pairs pairs[kRows][kVectors];
     constexpr bool kUndo = T::kOffset && !(T::kEightBits && Dot::kSignedWeights);
     constexpr int kShift = T::kEightBits ? 7 : T::kSixBits ? 5 : T::kFifthBit ? 4 : 3;
@@ -161,53 +70,77 @@ inline __attribute__((always_inline)) void add_group(const MatmulCall& call,
         }
     }
     if constexpr (Dot::kMatrix && kRows > 1) {
-        const auto load = [&]<int i>(int v) { return load_weights<kKind, i>(w[v], block); };
+        const auto load = [&]<int i>(int v) { return w[v].template weights<i>(block); };
         const std::byte* values[kRows];
         for (int t = 0; t < kRows; ++t) values[t] = x[t] + kBlockValues * block;
         D::template add_group<T::kSixBits ? 4 * kGroup : 0, T::kSixBits ? 4 : 8>(load, values, dots);
     } else if constexpr (T::kSixBits) {
-        step<kKind, 4 * kGroup, 0>(w, x, block, dots, pairs);
-        step<kKind, 4 * kGroup + 1, 1>(w, x, block, dots, pairs);
-        step<kKind, 4 * kGroup + 2, 2>(w, x, block, dots, pairs);
-        step<kKind, 4 * kGroup + 3, 3>(w, x, block, dots, pairs);
+        step<4 * kGroup, 0>(w, x, block, dots, pairs);
+        step<4 * kGroup + 1, 1>(w, x, block, dots, pairs);
+        step<4 * kGroup + 2, 2>(w, x, block, dots, pairs);
+        step<4 * kGroup + 3, 3>(w, x, block, dots, pairs);
     } else {  // both nibbles of a vector one after the other
-        step<kKind, 0, 0>(w, x, block, dots, pairs);
-        step<kKind, 4, 1>(w, x, block, dots, pairs);
-        step<kKind, 1, 2>(w, x, block, dots, pairs);
-        step<kKind, 5, 3>(w, x, block, dots, pairs);
-        step<kKind, 2, 4>(w, x, block, dots, pairs);
-        step<kKind, 6, 5>(w, x, block, dots, pairs);
-        step<kKind, 3, 6>(w, x, block, dots, pairs);
-        step<kKind, 7, 7>(w, x, block, dots, pairs);
+        step<0, 0>(w, x, block, dots, pairs);
+        step<4, 1>(w, x, block, dots, pairs);
+        step<1, 2>(w, x, block, dots, pairs);
+        step<5, 3>(w, x, block, dots, pairs);
+        step<2, 4>(w, x, block, dots, pairs);
+        step<6, 5>(w, x, block, dots, pairs);
+        step<3, 6>(w, x, block, dots, pairs);
+        step<7, 7>(w, x, block, dots, pairs);
     }
-    VecF scales[kVectors];
+}
+
+// A block's part of every chain but for its scale of x.
+template <typename Source, int kRows, int kVectors>
+inline __attribute__((always_inline)) void block_parts(const MatmulCall& call, const Source (&w)[kVectors],
+                                                       const std::byte* const (&x)[kRows], size_t block,
+                                                       VecF (&parts)[kRows][kVectors]) {
+    VecI dots[kRows][kVectors];
+    dot_group<0>(call, w, x, block, dots);
+#pragma GCC unroll 16
+    for (int t = 0; t < kRows; ++t) {
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) scales[v] = load_scales<kKind>(w[v], block, kGroup);
+        for (int v = 0; v < kVectors; ++v) parts[t][v] = mul(w[v].scales(block, 0), to_float(dots[t][v]));
+    }
+    if constexpr (Source::T::kGroups == 2) {
+        dot_group<1>(call, w, x, block, dots);
+#pragma GCC unroll 16
+        for (int t = 0; t < kRows; ++t) {
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v)
+                parts[t][v] = fma(w[v].scales(block, 1), to_float(dots[t][v]), parts[t][v]);
+        }
+    }
+}
+
+template <typename Source, int kRows, int kVectors>
+inline __attribute__((always_inline)) void add_block(const MatmulCall& call, const Source (&w)[kVectors],
+                                                     const std::byte* const (&x)[kRows], size_t block,
+                                                     VecF (&sums)[kRows][kVectors]) {
+    using T = Source::T;
+    VecF parts[kRows][kVectors];
+    block_parts(call, w, x, block, parts);
 #pragma GCC unroll 16
     for (int t = 0; t < kRows; ++t) {
         const VecF x_scale =
             splat(*reinterpret_cast<const float*>(x[t] + call.x_layout.scales_offset + 4 * block));
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v)
-            sums[t][v] = fma(mul(scales[v], to_float(dots[t][v])), x_scale, sums[t][v]);
+        for (int v = 0; v < kVectors; ++v) sums[t][v] = fma(parts[t][v], x_scale, sums[t][v]);
     }
-}
-
-template <PackedKind kKind, int kRows, int kVectors>
-inline __attribute__((always_inline)) void add_mins(const MatmulCall& call, const VectorOfRows (&w)[kVectors],
-                                                    const std::byte* const (&x)[kRows], size_t block,
-                                                    VecF (&sums)[kRows][kVectors]) {
-    VecF mins[kVectors];
+    if constexpr (T::kMins) {
+        VecF mins[kVectors];
 #pragma GCC unroll 8
-    for (int v = 0; v < kVectors; ++v) mins[v] = load_mins<kKind>(w[v], block);
+        for (int v = 0; v < kVectors; ++v) mins[v] = w[v].mins(block);
 #pragma GCC unroll 16
-    for (int t = 0; t < kRows; ++t) {
-        const VecF x_sum =
-            splat(*reinterpret_cast<const float*>(x[t] + call.x_layout.scaled_sums_offset + 4 * block));
+        for (int t = 0; t < kRows; ++t) {
+            const VecF x_sum =
+                splat(*reinterpret_cast<const float*>(x[t] + call.x_layout.scaled_sums_offset + 4 * block));
 #pragma GCC unroll 8
-        for (int v = 0; v < kVectors; ++v) {
-            sums[t][v] = Traits<kKind>::kSuperMins ? fma_minus(mins[v], x_sum, sums[t][v])
-                                                   : fma(mins[v], x_sum, sums[t][v]);
+            for (int v = 0; v < kVectors; ++v) {
+                sums[t][v] =
+                    T::kSuperMins ? fma_minus(mins[v], x_sum, sums[t][v]) : fma(mins[v], x_sum, sums[t][v]);
+            }
         }
     }
 }
@@ -226,17 +159,20 @@ inline __attribute__((always_inline)) void ask(Ahead& ahead) {
     ahead.next += 64 * ahead.lines_a_block;
 }
 
-// kRows rows of x with kVectors vectors of output rows, all k. A vector past the end repeats the last one and
-// isn't written.
-template <PackedKind kKind, int kRows, int kVectors>
-void tile(const MatmulCall& call, size_t first_row, size_t first_vector, size_t end_vector, Ahead ahead) {
-    VectorOfRows w[kVectors];
+// Vectors of output rows side by side. One past the end repeats the last one and isn't written.
+template <typename Source, int kVectors>
+struct Vectors {
+    Source w[kVectors];
+    size_t first, end;
+};
+
+// kRows rows of x with kVectors vectors of output rows, all k.
+template <typename Source, int kRows, int kVectors>
+void tile(const MatmulCall& call, const Vectors<Source, kVectors>& vectors, size_t first_row, Ahead ahead) {
     const std::byte* x[kRows];
     VecF sums[kRows][kVectors];
-    for (int v = 0; v < kVectors; ++v) {
-        const size_t vector = first_vector + v;
-        w[v] = vector_of_rows<kKind>(call, vector < end_vector ? vector : end_vector - 1);
-    }
+    Source w[kVectors];
+    for (int v = 0; v < kVectors; ++v) w[v] = vectors.w[v];
     for (int t = 0; t < kRows; ++t) x[t] = call.x + (first_row + t) * call.x_row_bytes;
 #pragma GCC unroll 16
     for (int t = 0; t < kRows; ++t) {
@@ -245,39 +181,61 @@ void tile(const MatmulCall& call, size_t first_row, size_t first_vector, size_t 
     }
     for (size_t block = 0; block < call.layout.n_blocks; ++block) {
         ask(ahead);
-        add_group<kKind, 0>(call, w, x, block, sums);
-        if constexpr (Traits<kKind>::kGroups == 2) add_group<kKind, 1>(call, w, x, block, sums);
-        if constexpr (Traits<kKind>::kMins) add_mins<kKind>(call, w, x, block, sums);
+        add_block(call, w, x, block, sums);
+    }
+    const size_t first_output = vectors.first * kLanes, end_output = (vectors.first + kVectors) * kLanes;
+    if (call.bias == nullptr && !call.accumulate && vectors.first + kVectors <= vectors.end &&
+        end_output <= call.layout.rows) {  // most tiles; 3 % of a tile's time at 1536 columns
+        float* out = call.out + first_row * call.out_stride + first_output;
+#pragma GCC unroll 16
+        for (int t = 0; t < kRows; ++t) {
+#pragma GCC unroll 8
+            for (int v = 0; v < kVectors; ++v) store(out + t * call.out_stride + v * kLanes, sums[t][v]);
+        }
+        return;
     }
 #pragma GCC unroll 8
     for (int v = 0; v < kVectors; ++v) {
-        if (first_vector + v >= end_vector) break;
+        if (vectors.first + v >= vectors.end) break;
 #pragma GCC unroll 16
-        for (int t = 0; t < kRows; ++t) store_output(call, sums[t][v], first_row + t, first_vector + v);
+        for (int t = 0; t < kRows; ++t) store_output(call, sums[t][v], first_row + t, vectors.first + v);
     }
 }
 
-template <PackedKind kKind, int kVectors, int kRows>
-void tile_of(size_t n_rows, const MatmulCall& call, size_t first_row, size_t first_vector, size_t end_vector,
-             Ahead ahead) {
-    if constexpr (kRows > 0) {
-        if (n_rows == kRows)
-            return tile<kKind, kRows, kVectors>(call, first_row, first_vector, end_vector, ahead);
-        tile_of<kKind, kVectors, kRows - 1>(n_rows, call, first_row, first_vector, end_vector, ahead);
+template <int kRows, int kLeast, typename Source, int kVectors>
+void tile_of(size_t n_rows, const MatmulCall& call, const Vectors<Source, kVectors>& vectors,
+             size_t first_row, Ahead ahead) {
+    if constexpr (kRows >= kLeast) {
+        if (n_rows == kRows) return tile<Source, kRows, kVectors>(call, vectors, first_row, ahead);
+        tile_of<kRows - 1, kLeast>(n_rows, call, vectors, first_row, ahead);
     }
 }
 
-// The rows [first, end) of x in as few tiles as hold them, of nearly equal size: 8 rows cost two tiles of 4,
-// not 6 and 2.
-template <PackedKind kKind, int kVectors, int kMost>
-void rows_by_tiles(const MatmulCall& call, size_t first, size_t end, size_t first_vector, size_t end_vector,
-                   Ahead ahead) {
+// The rows [first, end) of x in as few tiles of up to kMost rows as hold them, of nearly equal size: 8 rows cost
+// two tiles of 4, not 6 and 2. None has less than kLeast.
+template <int kMost, int kLeast, typename Source, int kVectors>
+void rows_by_tiles(const MatmulCall& call, size_t first, size_t end,
+                   const Vectors<Source, kVectors>& vectors, Ahead ahead) {
     for (size_t n_tiles = (end - first + kMost - 1) / kMost; n_tiles > 0; --n_tiles) {
         const size_t n = (end - first + n_tiles - 1) / n_tiles;
-        tile_of<kKind, kVectors, kMost>(n, call, first, first_vector, end_vector, ahead);
+        tile_of<kMost, kLeast>(n, call, vectors, first, ahead);
         ahead.next = nullptr;  // asked for once
         first += n;
     }
+}
+
+template <PackedKind kKind, int kVectors>
+Vectors<UnpackedRows<kKind>, kVectors> unpack_vectors(const MatmulCall& call,
+                                                      const Vectors<PackedRows<kKind>, kVectors>& packed) {
+    Vectors<UnpackedRows<kKind>, kVectors> unpacked;
+    unpacked.first = packed.first;
+    unpacked.end = packed.end;
+    for (int v = 0; v < kVectors; ++v) {
+        std::byte* out = call.scratch + v * call.layout.n_blocks * UnpackedRows<kKind>::kBlockBytes;
+        unpack(packed.w[v], call.layout.n_blocks, out);
+        unpacked.w[v].data = out;
+    }
+    return unpacked;
 }
 
 // Every panel of the call with the rows [first, end) of x, by tiles of up to kMost rows and kVectors vectors
@@ -294,22 +252,41 @@ void all_panels(const MatmulCall& call, size_t first, size_t end) {
             ahead.next = reinterpret_cast<const char*>(call.panels) +
                          (vector + kVectors) * call.layout.panel_bytes / kVectorsAPanel;
         }
-        rows_by_tiles<kKind, kVectors, kMost>(call, first, end, vector, end_vector, ahead);
+        Vectors<PackedRows<kKind>, kVectors> vectors;
+        vectors.first = vector;
+        vectors.end = end_vector;
+        for (int v = 0; v < kVectors; ++v) {
+            vectors.w[v] = PackedRows<kKind>(call, vector + v < end_vector ? vector + v : end_vector - 1);
+        }
+        if constexpr (kMost > 1 && !Traits<kKind>::kEightBits) {
+            if (call.scratch != nullptr && end - first >= Dot::kUnpackRows) {
+                rows_by_tiles<kMost, kMost - 1>(call, first, end, unpack_vectors(call, vectors), ahead);
+                continue;
+            }
+        }
+        rows_by_tiles<kMost, 1>(call, first, end, vectors, ahead);
     }
 }
 
+// Rows of a chunk that make up for unpacking weights again for the next one, even where they outgrow L2.
+constexpr size_t kLeastChunkRows = 128;
+
 template <PackedKind kKind>
 void matmul_blocks(const MatmulCall& call) {
-    constexpr size_t kMost = Dot::kTileRows;
+    constexpr size_t kMost = Traits<kKind>::kGroups == 2 ? Dot::kTwoGroupRows : Dot::kTileRows;
+    // From here on tiles of nearly equal size have kMost or kMost - 1 rows.
+    static_assert(Dot::kUnpackRows >= (kMost - 1) * (kMost - 2));
     // One row: the panels as one stream. q4_1 of 146 MB, Zen 5, one thread, 30 November 2026, machine shared
     // with others: 79 to 87 % of the read bandwidth against 72 to 77 % with two panels side by side; under
     // heavier load 70 %.
     if (call.n_rows == 1)
         return all_panels<kKind, Dot::kLoneVectors, 1>(call, call.first_row, size_t{call.first_row} + 1);
+    // Chunks of rows of x that stay in L2 with the panels, nearly equal and in whole tiles.
     const size_t end_row = size_t{call.first_row} + call.n_rows;
-    const size_t chunk_rows =
-        kChunkBytes / call.x_row_bytes / kMost * kMost;  // rows of x that stay in L2 with the panels
-    const size_t step_rows = chunk_rows < kMost ? kMost : chunk_rows;
+    const size_t fitting = kChunkBytes / call.x_layout.row_bytes;
+    const size_t most_rows = fitting < kLeastChunkRows ? kLeastChunkRows : fitting;
+    const size_t n_chunks = (call.n_rows + most_rows - 1) / most_rows;
+    const size_t step_rows = ((call.n_rows + n_chunks - 1) / n_chunks + kMost - 1) / kMost * kMost;
     for (size_t first = call.first_row; first < end_row; first += step_rows) {
         all_panels<kKind, Dot::kTileVectors, kMost>(
             call, first, first + step_rows < end_row ? first + step_rows : end_row);

@@ -22,7 +22,9 @@ struct Dot {
     // Not measured on hardware. Instructions of g++ 12 a block, row and vector (q4_1, q8_0, q6_k): 39, 50,
     // 62; 3 rows of two vectors 42, 51, 64; 6 of two 38, 52, 62 with spills; 3 of four 41, 50, 66.
     static constexpr int kTileRows = 4, kTileVectors = 2, kLoneVectors = 4;
+    static constexpr int kTwoGroupRows = 4;
     static constexpr bool kMatrix = false;
+    static constexpr int kUnpackRows = 24;
     struct Pairs {
         int16x8_t low, high;  // of rows 0 and 1, and of rows 2 and 3; four values each
     };

@@ -20,7 +20,9 @@ struct Dot {
     // Not measured on hardware. Instructions of g++ 12 a block, row and vector (q4_1, q8_0, q6_k): 25, 23,
     // 40; 3 rows of four vectors 26, 24, 43; 6 of two 27, 26, 39; 8 of two 27, 25, 39; 4 of two 30, 27, 43.
     static constexpr int kTileRows = 4, kTileVectors = 4, kLoneVectors = 4;
+    static constexpr int kTwoGroupRows = 4;
     static constexpr bool kMatrix = false;
+    static constexpr int kUnpackRows = 24;
     using Pairs = VecI;
     template <int kBits, int kNth>
     static inline __attribute__((always_inline)) void step(VecI& sum, Pairs&, VecI weights, VecI x) {

@@ -20,7 +20,9 @@ struct Dot {
     // Not measured on hardware. Instructions of g++ 12 a block, row and vector (q4_1, q8_0, q6_k): 20, 21,
     // 39; 6 rows of two vectors 21, 21, 39; 4 of four 22, 20, 42; 4 of two 23, 23, 42.
     static constexpr int kTileRows = 8, kTileVectors = 2, kLoneVectors = 4;
+    static constexpr int kTwoGroupRows = 8;
     static constexpr bool kMatrix = true;
+    static constexpr int kUnpackRows = 48;
     using Pairs = VecI;
     template <int kBits, int kNth>
     static inline __attribute__((always_inline)) void step(VecI& sum, Pairs&, VecI weights, VecI x) {

@@ -104,12 +104,15 @@ float block_product(const uint8_t (&w)[kBlockValues], const Scales& scales, cons
     const auto* x_scales = reinterpret_cast<const float*>(x + call.x_layout.scales_offset);
     constexpr uint32_t kGroup =
         kKind == PackedKind::q6_k ? 16 : 32;  // values that share a scale of the weights
+    float part = 0;
     for (uint32_t first = 0; first < kBlockValues; first += kGroup) {
         int32_t dot = 0;
         for (uint32_t i = first; i < first + kGroup; ++i)
             dot += (static_cast<int32_t>(w[i]) - offset_of(kKind)) * values[i];
-        sum = std::fma(scales.scale[first / 16] * static_cast<float>(dot), x_scales[block], sum);
+        const float scale = scales.scale[first / 16];
+        part = first == 0 ? scale * static_cast<float>(dot) : std::fma(scale, static_cast<float>(dot), part);
     }
+    sum = std::fma(part, x_scales[block], sum);
     if constexpr (has_mins(kKind)) {
         sum = std::fma(scales.min,
                        reinterpret_cast<const float*>(x + call.x_layout.scaled_sums_offset)[block], sum);

@@ -31,6 +31,7 @@ MatmulCall make_call(const PackedMatrix& matrix, uint32_t first_row, uint32_t n_
     call.out_stride = out_stride;
     call.bias = options.bias;
     call.accumulate = options.accumulate;
+    call.scratch = options.scratch;
     return call;
 }
 

@@ -76,6 +76,9 @@ inline VecI zero_i() {
 inline VecI load_i(const void* p) {
     return _mm256_loadu_si256(static_cast<const __m256i*>(p));
 }
+inline void store_i(void* p, VecI a) {
+    _mm256_storeu_si256(static_cast<__m256i*>(p), a);
+}
 inline VecI splat_i(int x) {
     return _mm256_set1_epi32(x);
 }

@@ -74,6 +74,9 @@ inline VecI zero_i() {
 inline VecI load_i(const void* p) {
     return _mm512_loadu_si512(p);
 }
+inline void store_i(void* p, VecI a) {
+    _mm512_storeu_si512(p, a);
+}
 inline VecI splat_i(int x) {
     return _mm512_set1_epi32(x);
 }

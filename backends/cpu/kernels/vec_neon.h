@@ -86,6 +86,9 @@ inline VecI zero_i() {
 inline VecI load_i(const void* p) {
     return vreinterpretq_s32_u8(vld1q_u8(static_cast<const uint8_t*>(p)));
 }
+inline void store_i(void* p, VecI a) {
+    vst1q_s32(static_cast<int32_t*>(p), a);
+}
 inline VecI splat_i(int x) {
     return vdupq_n_s32(x);
 }
