@@ -43,12 +43,25 @@ void CpuExecutable::begin(const StepBatch& batch) {
     fill_rope_tables();
 }
 
+void CpuExecutable::run_step_at(size_t index) {
+    const auto multiplies = [](const Step& step) {
+        return std::holds_alternative<ProductStep>(step) || std::holds_alternative<GatedStep>(step);
+    };
+    const size_t n = plan_.steps.size();
+    next_multiplying_ = nullptr;
+    for (size_t i = 1; i <= n && next_multiplying_ == nullptr; ++i) {  // after the last: those of the next run
+        const Step& step = plan_.steps[(index + i) % n];
+        if (multiplies(step)) next_multiplying_ = &step;
+    }
+    std::visit([this](const auto& s) { run_step(s); }, plan_.steps[index]);
+}
+
 Result<StepOutput> CpuExecutable::run(const StepBatch& batch) {
     TAKT_RETURN_IF_ERROR(check_step_batch(*program_, options_, batch));
     const SteadyClock clock;
     const uint64_t start_ns = clock.now_ns();
     begin(batch);
-    for (const Step& step : plan_.steps) std::visit([this](const auto& s) { run_step(s); }, step);
+    for (size_t i = 0; i < plan_.steps.size(); ++i) run_step_at(i);
     StepOutput output = collect(batch);
     batch_ = nullptr;
     output.compute_ns = clock.now_ns() - start_ns;
@@ -69,10 +82,10 @@ Result<std::vector<PartTime>> CpuExecutable::run_timed(const StepBatch& batch) {
     };
     begin(batch);
     add([] { return PartTime{"rows and rope tables", 0, 0, {}}; });
-    for (const Step& step : plan_.steps) {
-        std::visit([this](const auto& s) { run_step(s); }, step);
+    for (size_t i = 0; i < plan_.steps.size(); ++i) {
+        run_step_at(i);
         add([&] {
-            return describe_step(*program_, step, n_rows(RowDomain::tokens), n_rows(RowDomain::outputs));
+            return describe_step(*program_, plan_.steps[i], n_rows(RowDomain::tokens), n_rows(RowDomain::outputs));
         });
     }
     collect(batch);

@@ -39,6 +39,7 @@ private:
 
     // cpu_executable.cpp
     void begin(const StepBatch& batch);
+    void run_step_at(size_t index);
     StepOutput collect(const StepBatch& batch);
     void find_argmax();
     uint32_t n_rows(RowDomain domain) const {
@@ -66,9 +67,30 @@ private:
     // cpu_executable_products.cpp
     void run_step(const ProductStep& step);
     void run_step(const GatedStep& step);
+    // How a region's panels and rows are cut into tasks.
+    struct Cut {
+        uint32_t panels_a_task, rows_a_task, n_groups, n_row_parts;
+        uint32_t n_tasks() const { return n_groups * n_row_parts; }
+    };
+    struct Task {
+        const Product* product;  // of a gated step: the gate
+        RowRange rows, panels;
+    };
+    static Cut make_cut(uint32_t n_panels, uint32_t rows, uint32_t n_threads, uint32_t most_panels);
+    Cut cut(const ProductStep& step) const;
+    Cut cut(const GatedStep& step) const;
+    Task task(const ProductStep& step, const Cut& parts, uint32_t index) const;
+    Task task(const GatedStep& step, const Cut& parts, uint32_t index) const;
+    uint32_t n_panels(const Product& product) const;
+    const std::byte* weights_of(const Task& task) const;
+    template <typename ProductsOrGated>
+    const std::byte* weights_after(const ProductsOrGated& step, const Cut& parts, uint32_t index,
+                                   uint32_t worker) const;
+    // next: weights to ask for during the last tile.
     void multiply(const Product& product, RowRange rows, RowRange panels, float* out, size_t out_stride,
-                  uint32_t worker);
-    void gated_block(const GatedStep& step, RowRange rows, RowRange panels, uint32_t worker);
+                  uint32_t worker, const std::byte* next);
+    void gated_block(const GatedStep& step, RowRange rows, RowRange panels, uint32_t worker,
+                     const std::byte* after);
     // Quantizes columns [first, first + n) of a row, whole blocks of 32, in their place.
     void quantize_part(const float* x, const QuantizedRows& out, uint32_t row, uint32_t first,
                        uint32_t n) const;
@@ -98,6 +120,7 @@ private:
     ThreadPool& pool_;
 
     const StepBatch* batch_ = nullptr;  // only while running
+    const Step* next_multiplying_ = nullptr;  // while running: the next product or gated step, or the first
     BatchRows rows_;                    // of the last batch
     std::vector<int32_t> argmax_;
     std::vector<RowTile> tiles_;

@@ -18,12 +18,11 @@ uint32_t ceil_div(uint32_t a, uint32_t b) {
     return (a + b - 1) / b;
 }
 
-// How a region's panels and rows are cut into tasks. Panels go in pairs, the width of a kernel's tile.
-struct Cut {
-    uint32_t panels_a_task, rows_a_task, n_row_parts;
-};
+}  // namespace
 
-Cut cut(uint32_t n_panels, uint32_t rows, uint32_t n_threads, uint32_t most_panels) {
+// Panels go in pairs, the width of a kernel's tile.
+CpuExecutable::Cut CpuExecutable::make_cut(uint32_t n_panels, uint32_t rows, uint32_t n_threads,
+                                           uint32_t most_panels) {
     const uint32_t wanted = kTasksAThread * n_threads;
     uint32_t panels = std::max(2u, ceil_div(n_panels, wanted));
     panels = std::min(panels + panels % 2, most_panels);
@@ -31,16 +30,14 @@ Cut cut(uint32_t n_panels, uint32_t rows, uint32_t n_threads, uint32_t most_pane
     uint32_t parts = groups >= wanted ? 1 : std::min(ceil_div(wanted, groups), rows / kLeastRows);
     parts = std::max(parts, 1u);
     const uint32_t rows_a_task = std::max(1u, ceil_div(rows, parts));
-    return {panels, rows_a_task, ceil_div(rows, rows_a_task)};
+    return {panels, rows_a_task, groups, ceil_div(rows, rows_a_task)};
 }
 
-}  // namespace
-
 void CpuExecutable::multiply(const Product& product, RowRange rows, RowRange panels, float* out,
-                             size_t out_stride, uint32_t worker) {
+                             size_t out_stride, uint32_t worker, const std::byte* next) {
     const PackedMatrix& matrix = weights_->matrix(product.op.weight);
     const MatmulOptions options{weights_->vector(product.op.bias), product.accumulate,
-                                memory_.unpacked(worker)};
+                                memory_.unpacked(worker), next};
     const uint32_t n_rows_here = rows.end - rows.first, n_panels = panels.end - panels.first;
     if (product.dense) {
         const Rows in = memory_.rows(product.op.in);
@@ -58,52 +55,93 @@ void CpuExecutable::multiply(const Product& product, RowRange rows, RowRange pan
     }
 }
 
-void CpuExecutable::run_step(const ProductStep& step) {
-    const uint32_t rows = n_rows(step.domain);
-    if (rows == 0) return;
-    uint32_t n_panels = 0, n_groups = 0;
-    for (const Product& product : step.products) n_panels += weights_->matrix(product.op.weight).n_panels();
-    const Cut parts = cut(n_panels, rows, pool_.n_active(), ~1u);
-    for (const Product& product : step.products) {
-        n_groups += ceil_div(weights_->matrix(product.op.weight).n_panels(), parts.panels_a_task);
+uint32_t CpuExecutable::n_panels(const Product& product) const {
+    return weights_->matrix(product.op.weight).n_panels();
+}
+
+CpuExecutable::Cut CpuExecutable::cut(const ProductStep& step) const {
+    uint32_t panels = 0, n_groups = 0;
+    for (const Product& product : step.products) panels += n_panels(product);
+    Cut parts = make_cut(panels, n_rows(step.domain), pool_.n_active(), ~1u);
+    for (const Product& product : step.products) n_groups += ceil_div(n_panels(product), parts.panels_a_task);
+    parts.n_groups = n_groups;
+    return parts;
+}
+
+CpuExecutable::Cut CpuExecutable::cut(const GatedStep& step) const {
+    return make_cut(n_panels(step.gate), n_rows(step.domain), pool_.n_active(), kGatedPanels);
+}
+
+CpuExecutable::Task CpuExecutable::task(const ProductStep& step, const Cut& parts, uint32_t index) const {
+    const uint32_t rows = n_rows(step.domain), first_row = index / parts.n_groups * parts.rows_a_task;
+    uint32_t group = index % parts.n_groups;
+    const Product* product = step.products.data();
+    for (uint32_t groups; group >= (groups = ceil_div(n_panels(*product), parts.panels_a_task)); ++product) {
+        group -= groups;
     }
-    parallel(n_groups * parts.n_row_parts, true, [&](uint32_t task, uint32_t worker) {
-        const uint32_t first_row = task / n_groups * parts.rows_a_task;
-        uint32_t group = task % n_groups;
-        for (const Product& product : step.products) {
-            const uint32_t panels = weights_->matrix(product.op.weight).n_panels(),
-                           groups = ceil_div(panels, parts.panels_a_task);
-            if (group < groups) {
-                const uint32_t first = group * parts.panels_a_task;
-                const Rows out = memory_.rows(product.out);
-                return multiply(product, {first_row, std::min(rows, first_row + parts.rows_a_task)},
-                                {first, std::min(panels, first + parts.panels_a_task)}, out.data, out.stride,
-                                worker);
-            }
-            group -= groups;
-        }
+    const uint32_t first = group * parts.panels_a_task;
+    return {product,
+            {first_row, std::min(rows, first_row + parts.rows_a_task)},
+            {first, std::min(n_panels(*product), first + parts.panels_a_task)}};
+}
+
+CpuExecutable::Task CpuExecutable::task(const GatedStep& step, const Cut& parts, uint32_t index) const {
+    const uint32_t rows = n_rows(step.domain), first = index % parts.n_groups * parts.panels_a_task,
+                   first_row = index / parts.n_groups * parts.rows_a_task;
+    return {&step.gate,
+            {first_row, std::min(rows, first_row + parts.rows_a_task)},
+            {first, std::min(n_panels(step.gate), first + parts.panels_a_task)}};
+}
+
+const std::byte* CpuExecutable::weights_of(const Task& task) const {
+    const PackedMatrix& matrix = weights_->matrix(task.product->op.weight);
+    return matrix.panels() + task.panels.first * matrix.layout().panel_bytes;
+}
+
+// What a worker reads after a task: its next one, or its first of the next step that multiplies.
+template <typename ProductsOrGated>
+const std::byte* CpuExecutable::weights_after(const ProductsOrGated& step, const Cut& parts, uint32_t index,
+                                              uint32_t worker) const {
+    const uint32_t n_workers = pool_.n_active();
+    if (worker >= n_workers) return nullptr;
+    if (index + 1 < ThreadPool::share(parts.n_tasks(), worker, n_workers).end) {
+        return weights_of(task(step, parts, index + 1));
+    }
+    const auto first_weights = [&](const auto& next) -> const std::byte* {
+        const Cut next_parts = cut(next);
+        const ThreadPool::Share own = ThreadPool::share(next_parts.n_tasks(), worker, n_workers);
+        return own.first < own.end ? weights_of(task(next, next_parts, own.first)) : nullptr;
+    };
+    if (const auto* next = std::get_if<ProductStep>(next_multiplying_)) return first_weights(*next);
+    return first_weights(std::get<GatedStep>(*next_multiplying_));
+}
+
+void CpuExecutable::run_step(const ProductStep& step) {
+    if (n_rows(step.domain) == 0) return;
+    const Cut parts = cut(step);
+    parallel(parts.n_tasks(), true, [&](uint32_t index, uint32_t worker) {
+        const Task own = task(step, parts, index);
+        const Rows out = memory_.rows(own.product->out);
+        multiply(*own.product, own.rows, own.panels, out.data, out.stride, worker,
+                 weights_after(step, parts, index, worker));
     });
 }
 
 void CpuExecutable::run_step(const GatedStep& step) {
-    const uint32_t rows = n_rows(step.domain);
-    if (rows == 0) return;
-    const uint32_t n_panels = weights_->matrix(step.gate.op.weight).n_panels();
-    const Cut parts = cut(n_panels, rows, pool_.n_active(), kGatedPanels);
-    const uint32_t n_groups = ceil_div(n_panels, parts.panels_a_task);
-    parallel(n_groups * parts.n_row_parts, true, [&](uint32_t task, uint32_t worker) {
-        const uint32_t first_panel = task % n_groups * parts.panels_a_task;
-        const RowRange panels{first_panel, std::min(n_panels, first_panel + parts.panels_a_task)};
-        const uint32_t first_row = task / n_groups * parts.rows_a_task,
-                       end_row = std::min(rows, first_row + parts.rows_a_task);
-        for (uint32_t row = first_row; row < end_row; row += kGatedRows) {
-            gated_block(step, {row, std::min(end_row, row + kGatedRows)}, panels, worker);
+    if (n_rows(step.domain) == 0) return;
+    const Cut parts = cut(step);
+    parallel(parts.n_tasks(), true, [&](uint32_t index, uint32_t worker) {
+        const Task own = task(step, parts, index);
+        const std::byte* after = weights_after(step, parts, index, worker);
+        for (uint32_t row = own.rows.first; row < own.rows.end; row += kGatedRows) {
+            gated_block(step, {row, std::min(own.rows.end, row + kGatedRows)}, own.panels, worker, after);
         }
     });
 }
 
 // Gate and up of a few rows stay in the worker's cache until the activation has used them.
-void CpuExecutable::gated_block(const GatedStep& step, RowRange rows, RowRange panels, uint32_t worker) {
+void CpuExecutable::gated_block(const GatedStep& step, RowRange rows, RowRange panels, uint32_t worker,
+                                const std::byte* after) {
     constexpr size_t kStride = size_t{kGatedPanels} * kPanelRows;
     const uint32_t first = panels.first * kPanelRows;
     const uint32_t n = std::min(panels.end * kPanelRows, program_->value(step.op.out).width) - first;
@@ -111,8 +149,8 @@ void CpuExecutable::gated_block(const GatedStep& step, RowRange rows, RowRange p
     float* up = gate + kGatedRows * kStride;
     // The kernels count rows and outputs from the start of the matrix.
     const size_t origin = rows.first * kStride + first;
-    multiply(step.gate, rows, panels, gate - origin, kStride, worker);
-    multiply(step.up, rows, panels, up - origin, kStride, worker);
+    multiply(step.gate, rows, panels, gate - origin, kStride, worker, weights_of({&step.up, rows, panels}));
+    multiply(step.up, rows, panels, up - origin, kStride, worker, after);
     for (uint32_t row = rows.first; row < rows.end; ++row, gate += kStride, up += kStride) {
         float* out = step.store ? memory_.rows(step.op.out).row(row) + first : gate;
         activate(step.op.activation, gate, up, out, n);

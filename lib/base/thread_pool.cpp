@@ -1,5 +1,5 @@
-// Workers that spin briefly for the next job and then park; tasks are claimed one by one from a word that
-// also names the job.
+// Workers that spin briefly for the next job and then park. Each has a range of the job's tasks and, when it is
+// done, takes from the ranges of others, one by one, from a word that also names the job.
 #include "base/thread_pool.h"
 
 #include <algorithm>
@@ -40,21 +40,26 @@ constexpr uint32_t next_of(uint64_t word) {
     return static_cast<uint32_t>(word);
 }
 
+// Where the tasks of one worker stand.
+struct alignas(64) Range {
+    std::atomic<uint64_t> word{job_word(0, kNoTasks)};
+};
+
 }  // namespace
 
 struct ThreadPool::Impl {
-    // Apart, because every claim writes the first, the last finisher the second, and idle workers look at the
-    // third.
-    alignas(64) std::atomic<uint64_t> word{job_word(0, kNoTasks)};
+    std::unique_ptr<Range[]> ranges;  // by worker
+    // Apart, because finishers write the first and idle workers look at the second.
     alignas(64) std::atomic<uint32_t> unfinished{0};
     std::atomic<uint32_t> caller_parked{0};
-    alignas(64) std::atomic<uint32_t> job{0};  // repeats the high half of word: a futex is 32 bits wide
+    alignas(64) std::atomic<uint32_t> job{0};  // what the words' high halves say
     std::atomic<uint32_t> n_parked{0};
     std::atomic<int> waker_cpu{-1};
     std::atomic<bool> stop{false};
-    // Written only while word says kNoTasks, with release; read with acquire before a claim. Whoever read a
-    // later job's values has therefore also seen that word changed, and the claim fails.
+    // Written only while all words say kNoTasks, with release; read with acquire before a claim. Whoever read a
+    // later job's values has therefore also seen that the word changed, and the claim fails.
     alignas(64) std::atomic<uint32_t> n_tasks{0};
+    std::atomic<uint32_t> n_ranges{0};
     std::atomic<const Body*> body{nullptr};
 
     std::atomic<uint32_t> n_active{UINT32_MAX};
@@ -65,14 +70,17 @@ struct ThreadPool::Impl {
     std::vector<std::thread> workers;
     const os::Birthplace birthplace;
 
-    // Works on the open job until no task is left to claim.
-    void help(uint32_t worker) {
+    // Claims from one range until it is empty; the number of tasks done.
+    uint32_t drain(uint32_t range, uint32_t worker) {
+        std::atomic<uint64_t>& word = ranges[range].word;
         uint32_t done = 0;
         uint64_t seen = word.load(std::memory_order_acquire);
         while (true) {
-            const uint32_t last = n_tasks.load(std::memory_order_acquire);
+            const uint32_t end = share(n_tasks.load(std::memory_order_acquire), range,
+                                       n_ranges.load(std::memory_order_acquire))
+                                     .end;
             const Body* call = body.load(std::memory_order_acquire);
-            if (next_of(seen) >= last) break;  // kNoTasks too: no job has that many tasks
+            if (next_of(seen) >= end) return done;  // kNoTasks too: no job has that many tasks
             if (!word.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel,
                                             std::memory_order_acquire))
                 continue;
@@ -80,6 +88,13 @@ struct ThreadPool::Impl {
             ++done;
             seen = word.load(std::memory_order_acquire);
         }
+    }
+
+    // Works on the open job until no task is left to claim: its own, then those of others.
+    void help(uint32_t worker) {
+        const uint32_t n = n_ranges.load(std::memory_order_acquire);
+        uint32_t done = 0;
+        for (uint32_t i = 0; i < n; ++i) done += drain((worker + i) % n, worker);
         if (done == 0) return;
         if (unfinished.fetch_sub(done, std::memory_order_seq_cst) == done &&
             caller_parked.load(std::memory_order_seq_cst) != 0) {
@@ -136,13 +151,17 @@ struct ThreadPool::Impl {
         os::wake(job, n_helpers);
     }
 
-    void run(uint32_t last, const Body& call) {
+    void run(uint32_t last, uint32_t n_workers, const Body& call) {
         unfinished.store(last, std::memory_order_relaxed);
         n_tasks.store(last, std::memory_order_release);
+        n_ranges.store(n_workers, std::memory_order_release);
         body.store(&call, std::memory_order_release);
-        word.store(job_word(job.load(std::memory_order_relaxed) + 1, 0), std::memory_order_seq_cst);
+        const uint32_t number = job.load(std::memory_order_relaxed) + 1;
+        for (uint32_t i = 0; i < n_workers; ++i) {
+            ranges[i].word.store(job_word(number, share(last, i, n_workers).first), std::memory_order_release);
+        }
         // Which of the parked ones wake isn't said, so that of fewer than all everyone is woken.
-        const bool all = n_active.load(std::memory_order_relaxed) > workers.size();
+        const bool all = n_workers > workers.size();
         announce(all ? last - 1 : kMostThreads);
         help(0);
         const auto finished = [this] { return unfinished.load(std::memory_order_acquire) == 0; };
@@ -153,7 +172,9 @@ struct ThreadPool::Impl {
             }
             caller_parked.store(0, std::memory_order_relaxed);
         }
-        word.store(job_word(job.load(std::memory_order_relaxed), kNoTasks), std::memory_order_release);
+        for (uint32_t i = 0; i < n_workers; ++i) {
+            ranges[i].word.store(job_word(number, kNoTasks), std::memory_order_release);
+        }
     }
 
     // The calling thread's number if it is inside a body now, else n_threads.
@@ -173,6 +194,7 @@ ThreadPool::ThreadPool(uint32_t n_threads) : impl_(std::make_unique<Impl>()) {
     // Spinning on a CPU that another worker waits for only slows that one down.
     if (n_threads > os::allowed_cpus()) impl_->spin = std::chrono::microseconds{0};
     Impl* impl = impl_.get();
+    impl->ranges = std::make_unique<Range[]>(n_threads);
     impl->workers.reserve(n_threads - 1);
     for (uint32_t worker = 1; worker < n_threads; ++worker) {
         try {
@@ -218,9 +240,14 @@ void ThreadPool::run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t 
     if (n_tasks < 2 || n_active() == 1) {
         inline_as(0);
     } else {
-        impl_->run(n_tasks, body);
+        impl_->run(n_tasks, n_active(), body);
     }
     impl_->caller.store(std::thread::id{}, std::memory_order_relaxed);
+}
+
+ThreadPool::Share ThreadPool::share(uint32_t n_tasks, uint32_t worker, uint32_t n_workers) {
+    const auto first_of = [&](uint32_t w) { return static_cast<uint32_t>(uint64_t{n_tasks} * w / n_workers); };
+    return {first_of(worker), first_of(worker + 1)};
 }
 
 uint32_t ThreadPool::default_threads() {

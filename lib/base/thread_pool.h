@@ -1,5 +1,5 @@
-// Workers owned by the runtime. One job at a time; its tasks are taken from a shared counter, so a slow core
-// never gates the rest.
+// Workers owned by the runtime. One job at a time; each worker has a share of its tasks and, when it is through,
+// takes from the others', so a slow core never gates the rest.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +47,12 @@ public:
     // throw. A second caller waits for its turn; a run inside a body runs its tasks right there, as that
     // body's worker.
     void run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body);
+
+    // The tasks that a worker of n_workers is to do itself, in this order, as long as nobody is quicker.
+    struct Share {
+        uint32_t first, end;
+    };
+    static Share share(uint32_t n_tasks, uint32_t worker, uint32_t n_workers);
 
     // Physical cores within this process's affinity mask and cgroup quota, at least 1.
     static uint32_t default_threads();

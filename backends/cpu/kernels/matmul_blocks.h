@@ -247,7 +247,7 @@ void all_panels(const MatmulCall& call, size_t first, size_t end) {
     const size_t tile_bytes = call.layout.panel_bytes * kVectors / kVectorsAPanel;
     const size_t lines_a_block = (tile_bytes / 64 + call.layout.n_blocks - 1) / call.layout.n_blocks;
     for (size_t vector = call.first_panel * kVectorsAPanel; vector < end_vector; vector += kVectors) {
-        Ahead ahead{nullptr, lines_a_block};
+        Ahead ahead{reinterpret_cast<const char*>(call.next), lines_a_block};
         if (vector + kVectors < end_vector) {
             ahead.next = reinterpret_cast<const char*>(call.panels) +
                          (vector + kVectors) * call.layout.panel_bytes / kVectorsAPanel;

@@ -32,6 +32,7 @@ MatmulCall make_call(const PackedMatrix& matrix, uint32_t first_row, uint32_t n_
     call.bias = options.bias;
     call.accumulate = options.accumulate;
     call.scratch = options.scratch;
+    call.next = options.next;
     return call;
 }
 

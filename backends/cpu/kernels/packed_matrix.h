@@ -75,7 +75,8 @@ struct QuantizedRows {
 struct MatmulOptions {
     const float* bias = nullptr;  // [matrix.rows()]
     bool accumulate = false;      // out += instead of out =: a residual's add, last
-    std::byte* scratch = nullptr;  // MatmulCall::scratch
+    std::byte* scratch = nullptr;     // MatmulCall::scratch
+    const std::byte* next = nullptr;  // MatmulCall::next
 };
 
 // Quantizes rows [first_row, first_row + n_rows) of x [..][cols], x_stride floats apart. Any split over

@@ -73,6 +73,8 @@ struct MatmulCall {
     // Block kinds: kUnpackedBlockBytes * layout.n_blocks bytes, 64-byte aligned, of the calling thread alone;
     // nullptr: none, slower for many rows.
     std::byte* scratch = nullptr;
+    // Block kinds: weights that this thread is likely to read next, asked for during the last tile; nullptr: none.
+    const std::byte* next = nullptr;
 };
 
 }  // namespace takt::cpu
