@@ -49,7 +49,8 @@ void CpuExecutable::run_step_at(size_t index) {
     };
     const size_t n = plan_.steps.size();
     next_multiplying_ = nullptr;
-    for (size_t i = 1; i <= n && next_multiplying_ == nullptr; ++i) {  // after the last: those of the next run
+    for (size_t i = 1; i <= n && next_multiplying_ == nullptr;
+         ++i) {  // after the last: those of the next run
         const Step& step = plan_.steps[(index + i) % n];
         if (multiplies(step)) next_multiplying_ = &step;
     }
@@ -85,7 +86,8 @@ Result<std::vector<PartTime>> CpuExecutable::run_timed(const StepBatch& batch) {
     for (size_t i = 0; i < plan_.steps.size(); ++i) {
         run_step_at(i);
         add([&] {
-            return describe_step(*program_, plan_.steps[i], n_rows(RowDomain::tokens), n_rows(RowDomain::outputs));
+            return describe_step(*program_, plan_.steps[i], n_rows(RowDomain::tokens),
+                                 n_rows(RowDomain::outputs));
         });
     }
     collect(batch);

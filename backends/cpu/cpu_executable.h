@@ -119,9 +119,9 @@ private:
     CpuMemory memory_;
     ThreadPool& pool_;
 
-    const StepBatch* batch_ = nullptr;  // only while running
+    const StepBatch* batch_ = nullptr;        // only while running
     const Step* next_multiplying_ = nullptr;  // while running: the next product or gated step, or the first
-    BatchRows rows_;                    // of the last batch
+    BatchRows rows_;                          // of the last batch
     std::vector<int32_t> argmax_;
     std::vector<RowTile> tiles_;
 };

@@ -145,12 +145,13 @@ void CpuExecutable::run_shared(const AttentionStep& step) {
         return memory_.partials() + (size_t{unit} * most_chunks + chunk) * heads * stride;
     };
     parallel(n_units * n_chunks, true, [&](uint32_t i, uint32_t worker) {
-        const uint32_t unit = i % n_units, chunk = i / n_units;
+        const uint32_t unit = i / n_chunks,
+                       chunk = i % n_chunks;  // a worker's chunks mostly follow each other
         const HeadTask task =
             head_task(step, tiles_[unit / state.n_kv_heads], unit % state.n_kv_heads, worker);
         const RowRange chunks = task.chunks();
         if (chunk >= chunks.first && chunk < chunks.end)
-            attend_chunk(task, chunk, (chunk + 1) * kChunkPositions, partial(unit, chunk));
+            attend_chunk(task, chunk, chunks.end * kChunkPositions, partial(unit, chunk));
     });
     for (uint32_t unit = 0; unit < n_units; ++unit) {
         const HeadTask task = head_task(step, tiles_[unit / state.n_kv_heads], unit % state.n_kv_heads, 0);

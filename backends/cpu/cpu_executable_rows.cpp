@@ -10,8 +10,8 @@ namespace {
 // Below this many floats written a step runs on the caller: about two microseconds, what a barrier costs
 // (EPYC 9B45, 2026-11).
 constexpr uint64_t kAloneFloats = 8192;
-// Rows that one task computes: the positions of a page, whose keys share cache lines. Two cores in one page cost
-// SmolLM2 9 of 125 ms of a prefill of 512 rows with 2 threads (16 rows a task; EPYC Zen 5, 2026-11).
+// Rows that one task computes: the positions of a page, whose keys share cache lines. Two cores in one page
+// cost SmolLM2 9 of 125 ms of a prefill of 512 rows with 2 threads (16 rows a task; EPYC Zen 5, 2026-11).
 constexpr uint32_t kMostRowsATask = 32;
 
 }  // namespace

@@ -137,7 +137,8 @@ Sizes plan_sizes(const Program& program, const StepPlan& steps, const CompileOpt
     }
     for (const StepPlan::Slot& slot : steps.quantized_slots) {
         sizes.quantized.push_back(sizes.take({rows_of(slot, options), quantized_row_bytes(slot.width)}));
-        sizes.unpacked = std::max(sizes.unpacked, sizes.take({slot.width / kBlockValues, kUnpackedBlockBytes}));
+        sizes.unpacked =
+            std::max(sizes.unpacked, sizes.take({slot.width / kBlockValues, kUnpackedBlockBytes}));
     }
     for (const KvStateDecl& state : program.states) {
         const KvShape pages = KvShape::of(state, kv_form(options));

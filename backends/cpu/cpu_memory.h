@@ -16,7 +16,7 @@ namespace takt::cpu {
 
 // Positions whose attention is summed on its own; the sums are merged in order of position. A constant of
 // absolute positions, so that threads may share a long sequence and no bit depends on whether they do.
-constexpr uint32_t kChunkPositions = 512;
+constexpr uint32_t kChunkPositions = 256;
 // Query rows times query heads per key head of one attention task, at most (or one row).
 constexpr uint32_t kTaskQueries = 48;
 // Rows and panels of a gated product that a worker computes before it applies the activation. Prefill of

@@ -13,8 +13,8 @@ static_assert(std::endian::native == std::endian::little, "words are taken as th
 constexpr uint64_t kFactor = 0x9e3779b97f4a7c15u;
 constexpr size_t kLanes = 8, kStripeBytes = kLanes * sizeof(uint64_t);
 
-// One to one in `hash` and in `word`: a changed word is never lost again. The shift spreads a change of the top
-// bits, so that no other single bit undoes it.
+// One to one in `hash` and in `word`: a changed word is never lost again. The shift spreads a change of the
+// top bits, so that no other single bit undoes it.
 uint64_t mix(uint64_t hash, uint64_t word) {
     hash = (hash ^ word) * kFactor;
     return hash ^ hash >> 29;

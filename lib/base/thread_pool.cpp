@@ -1,5 +1,5 @@
-// Workers that spin briefly for the next job and then park. Each has a range of the job's tasks and, when it is
-// done, takes from the ranges of others, one by one, from a word that also names the job.
+// Workers that spin briefly for the next job and then park. Each has a range of the job's tasks and, when it
+// is done, takes from the ranges of others, one by one, from a word that also names the job.
 #include "base/thread_pool.h"
 
 #include <algorithm>
@@ -56,8 +56,8 @@ struct ThreadPool::Impl {
     std::atomic<uint32_t> n_parked{0};
     std::atomic<int> waker_cpu{-1};
     std::atomic<bool> stop{false};
-    // Written only while all words say kNoTasks, with release; read with acquire before a claim. Whoever read a
-    // later job's values has therefore also seen that the word changed, and the claim fails.
+    // Written only while all words say kNoTasks, with release; read with acquire before a claim. Whoever read
+    // a later job's values has therefore also seen that the word changed, and the claim fails.
     alignas(64) std::atomic<uint32_t> n_tasks{0};
     std::atomic<uint32_t> n_ranges{0};
     std::atomic<const Body*> body{nullptr};
@@ -158,7 +158,8 @@ struct ThreadPool::Impl {
         body.store(&call, std::memory_order_release);
         const uint32_t number = job.load(std::memory_order_relaxed) + 1;
         for (uint32_t i = 0; i < n_workers; ++i) {
-            ranges[i].word.store(job_word(number, share(last, i, n_workers).first), std::memory_order_release);
+            ranges[i].word.store(job_word(number, share(last, i, n_workers).first),
+                                 std::memory_order_release);
         }
         // Which of the parked ones wake isn't said, so that of fewer than all everyone is woken.
         const bool all = n_workers > workers.size();
@@ -246,7 +247,9 @@ void ThreadPool::run(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t 
 }
 
 ThreadPool::Share ThreadPool::share(uint32_t n_tasks, uint32_t worker, uint32_t n_workers) {
-    const auto first_of = [&](uint32_t w) { return static_cast<uint32_t>(uint64_t{n_tasks} * w / n_workers); };
+    const auto first_of = [&](uint32_t w) {
+        return static_cast<uint32_t>(uint64_t{n_tasks} * w / n_workers);
+    };
     return {first_of(worker), first_of(worker + 1)};
 }
 

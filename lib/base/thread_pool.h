@@ -1,5 +1,5 @@
-// Workers owned by the runtime. One job at a time; each worker has a share of its tasks and, when it is through,
-// takes from the others', so a slow core never gates the rest.
+// Workers owned by the runtime. One job at a time; each worker has a share of its tasks and, when it is
+// through, takes from the others', so a slow core never gates the rest.
 #pragma once
 
 #include <cstdint>

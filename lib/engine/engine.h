@@ -24,7 +24,7 @@ struct EngineOptions {
     uint64_t kv_tokens = 0;       // 0: context_tokens * min(max_sequences, 4)
     bool deterministic = false;
     std::optional<DType> kv_dtype;  // unset: the backend's choice, f16 on cpu and f32 on reference
-    std::string packed_cache_dir;  // see LoadOptions; for weights that no load brought in before
+    std::string packed_cache_dir;   // see LoadOptions; for weights that no load brought in before
 };
 
 class Engine {

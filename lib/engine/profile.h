@@ -16,9 +16,9 @@ namespace takt {
 struct ProfileOptions {
     std::string backend;  // "": the best one
     uint32_t n_sequences = 1, n_rows = 1, first_position = 0, n_output_rows = 1;
-    uint32_t repetitions = 0;  // 0: nothing runs, only counts
+    uint32_t repetitions = 0;       // 0: nothing runs, only counts
     std::optional<DType> kv_dtype;  // unset: the backend's choice
-    bool limits = false;       // measure the machine too, and another library's products in these shapes
+    bool limits = false;            // measure the machine too, and another library's products in these shapes
 };
 
 // All parts of one name.

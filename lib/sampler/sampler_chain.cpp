@@ -1,12 +1,15 @@
-// The chain. Sums run in one order (by rank, or by id where every token takes part), in double.
+// The chain. Sums run in one order, by rank or by id. A pass over the maxima of blocks tells which of them
+// hold candidates; only a draw from the whole vocabulary and top-p weigh every token.
 #include "sampler/sampler_chain.h"
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include <fmt/format.h>
 
+#include "sampler/logit_blocks.h"
 #include "sampler/portable_exp.h"
 #include "sampler/random.h"
 
@@ -25,29 +28,43 @@ float clamp_to_float(double value) {
     return static_cast<float>(std::clamp(value, -double{kLargest}, double{kLargest}));
 }
 
-Status check_finite(std::span<const float> logits) {
-    for (size_t id = 0; id < logits.size(); ++id) {
-        if (std::isfinite(logits[id])) continue;
-        return Status(StatusCode::logits_not_finite,
-                      fmt::format("The logit of token {} is {}.", id, logits[id]));
-    }
-    return {};
+Status not_finite(std::span<const float> logits) {
+    const auto bad = std::ranges::find_if(logits, [](float x) { return !std::isfinite(x); });
+    return Status(StatusCode::logits_not_finite,
+                  fmt::format("The logit of token {} is {}.", bad - logits.begin(), *bad));
 }
 
-// The k first in rank, sorted: a scan with a heap of k, so that a large vocabulary isn't sorted.
-void keep_top_k(std::span<const float> logits, size_t k, std::vector<Candidate>& candidates) {
-    for (size_t id = 0; id < logits.size(); ++id) {
-        const Candidate candidate{logits[id], static_cast<int32_t>(id)};
-        if (candidates.size() < k) {
-            candidates.push_back(candidate);
-            std::push_heap(candidates.begin(), candidates.end(), ranks_before);
-        } else if (ranks_before(candidate, candidates.front())) {
-            std::pop_heap(candidates.begin(), candidates.end(), ranks_before);
-            candidates.back() = candidate;
-            std::push_heap(candidates.begin(), candidates.end(), ranks_before);
+std::span<const float> block_of(std::span<const float> logits, size_t block) {
+    return logits.subspan(block * kLogitBlock, std::min(kLogitBlock, logits.size() - block * kLogitBlock));
+}
+
+// Appends, by id, the tokens whose logit is at least `least` and below `end`.
+void collect(std::span<const float> logits, std::span<const float> maxima, float least, float end,
+             std::vector<Candidate>& candidates) {
+    for (size_t block = 0; block < maxima.size(); ++block) {
+        if (maxima[block] < least) continue;
+        auto id = static_cast<int32_t>(block * kLogitBlock);
+        for (const float logit : block_of(logits, block)) {
+            if (logit >= least && logit < end) candidates.push_back({logit, id});
+            ++id;
         }
     }
-    std::sort_heap(candidates.begin(), candidates.end(), ranks_before);
+}
+
+// The k first in rank, sorted. The k-th highest of the blocks' maxima is at most the k-th highest logit.
+void keep_top_k(std::span<const float> logits, std::span<const float> maxima, size_t k,
+                std::vector<float>& ranked, std::vector<Candidate>& candidates) {
+    float least = -INFINITY;
+    if (k <= maxima.size()) {
+        ranked.assign(maxima.begin(), maxima.end());
+        const auto kth = ranked.begin() + static_cast<std::ptrdiff_t>(k - 1);
+        std::nth_element(ranked.begin(), kth, ranked.end(), std::greater<>());
+        least = *kth;
+    }
+    collect(logits, maxima, least, INFINITY, candidates);
+    const auto end = candidates.begin() + static_cast<std::ptrdiff_t>(std::min(k, candidates.size()));
+    std::partial_sort(candidates.begin(), end, candidates.end(), ranks_before);
+    candidates.erase(end, candidates.end());
 }
 
 void weigh(float highest, double temperature, const std::vector<Candidate>& candidates,
@@ -57,19 +74,15 @@ void weigh(float highest, double temperature, const std::vector<Candidate>& cand
         weights.push_back(portable_exp((double{c.logit} - double{highest}) / temperature));
 }
 
-// Keeps the shortest run of first ranks that holds top_p of all probability; at least one. Ranks only as far
-// as needed.
-void keep_nucleus(float highest, double top_p, bool sorted, std::vector<Candidate>& candidates,
-                  std::vector<double>& weights) {
-    weigh(highest, 1, candidates, weights);
-    double all = 0;
-    for (const double w : weights) all += w;
-    const double wanted = top_p * all;
-    double sum = 0;
-    size_t n_ranked = sorted ? candidates.size() : 0;
-    for (size_t i = 0; i < candidates.size(); ++i) {
+// Cuts candidates to the shortest run of first ranks whose weights, after those of the first `n_summed` with
+// their `sum`, reach `wanted`; false if all of them don't. Ranks no more than it needs to; the first n_ranked
+// are in rank.
+bool cut_to_weight(float highest, double wanted, size_t n_ranked, size_t n_summed, double& sum,
+                   std::vector<Candidate>& candidates) {
+    for (size_t i = n_summed, n_more = kFirstBlock; i < candidates.size(); ++i) {
         if (i == n_ranked) {
-            n_ranked = std::min(candidates.size(), std::max(kFirstBlock, n_ranked * 8));
+            n_ranked = std::min(candidates.size(), n_ranked + n_more);
+            n_more *= 8;
             const auto from = candidates.begin() + static_cast<std::ptrdiff_t>(i);
             const auto to = candidates.begin() + static_cast<std::ptrdiff_t>(n_ranked);
             if (to != candidates.end()) std::nth_element(from, to, candidates.end(), ranks_before);
@@ -78,8 +91,31 @@ void keep_nucleus(float highest, double top_p, bool sorted, std::vector<Candidat
         sum += portable_exp(double{candidates[i].logit} - double{highest});
         if (sum >= wanted) {
             candidates.resize(i + 1);
-            return;
+            return true;
         }
+    }
+    return false;
+}
+
+double sum_of(std::span<const float> sums) {
+    double all = 0;
+    for (const float sum : sums) all += double{sum};
+    return all;
+}
+
+// The nucleus of the whole vocabulary, by bands of logits, each ranked after the one above it.
+void keep_nucleus(std::span<const float> logits, std::span<const float> maxima, float highest, double top_p,
+                  std::vector<float>& sums, std::vector<Candidate>& candidates) {
+    sums.resize(maxima.size());
+    block_weights(logits, highest, 1, sums);
+    const double wanted = top_p * sum_of(sums);
+    float end = INFINITY;
+    double sum = 0;
+    for (const float below : {2.0f, 4.0f, 6.0f, 8.0f, 10.0f, 12.0f, 16.0f, INFINITY}) {
+        const size_t n = candidates.size();
+        collect(logits, maxima, highest - below, end, candidates);
+        if (cut_to_weight(highest, wanted, n, n, sum, candidates)) return;
+        end = highest - below;
     }
 }
 
@@ -91,7 +127,9 @@ void keep_min_p(float highest, double min_p, std::vector<Candidate>& candidates)
 
 }  // namespace
 
-SamplerScratch::SamplerScratch(uint32_t vocab_size) : logits(vocab_size), counts(vocab_size) {
+SamplerScratch::SamplerScratch(uint32_t vocab_size)
+    : logits(vocab_size), maxima(n_logit_blocks(vocab_size)), counts(vocab_size) {
+    sums.reserve(maxima.size());
     candidates.reserve(vocab_size);
     weights.reserve(vocab_size);
 }
@@ -101,17 +139,24 @@ SamplerChain::SamplerChain(SamplerOptions options, uint32_t vocab_size)
 
 Result<int32_t> SamplerChain::sample(std::span<const float> logits, std::span<const int32_t> history,
                                      uint64_t position, SamplerScratch& scratch) const {
-    TAKT_RETURN_IF_ERROR(check_finite(logits));
+    std::vector<float>& maxima = scratch.maxima;
+    if (!block_maxima(logits, maxima)) return not_finite(logits);
     if (options_.has_penalties() || !options_.logit_bias.empty()) {
         TAKT_RETURN_IF_ERROR(change_logits(logits, history, scratch));
         logits = scratch.logits;
+        block_maxima(logits, maxima);  // which may be -infinity now
     }
-    const auto best = std::max_element(logits.begin(), logits.end());  // the first of equals
+    const auto best = std::max_element(maxima.begin(), maxima.end());  // the first of equals
     if (*best == -INFINITY) {
         return Status(StatusCode::no_token_allowed,
                       fmt::format("No token is allowed: logit_bias forbids all {} of them.", vocab_size_));
     }
-    if (options_.is_greedy()) return static_cast<int32_t>(best - logits.begin());
+    if (options_.is_greedy()) {
+        const auto block = static_cast<size_t>(best - maxima.begin());
+        const auto found = std::ranges::find(block_of(logits, block), *best);
+        return static_cast<int32_t>(block * kLogitBlock) +
+               static_cast<int32_t>(found - block_of(logits, block).begin());
+    }
     return draw(logits, *best, position, scratch);
 }
 
@@ -153,22 +198,32 @@ void SamplerChain::penalize(std::span<const int32_t> history, SamplerScratch& sc
 
 int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_t position,
                            SamplerScratch& scratch) const {
+    const bool cut_to_k = options_.top_k > 0 && options_.top_k < logits.size();
+    const double random = random_unit(options_.seed, position);
+    if (!cut_to_k && options_.top_p == 1 && options_.min_p == 0)
+        return draw_from_all(logits, highest, random, scratch);
     std::vector<Candidate>& candidates = scratch.candidates;
     std::vector<double>& weights = scratch.weights;
     candidates.clear();
-    const bool cut_to_k = options_.top_k > 0 && options_.top_k < logits.size();
     if (cut_to_k) {
-        keep_top_k(logits, options_.top_k, candidates);
-    } else {
-        for (size_t id = 0; id < logits.size(); ++id)
-            candidates.push_back({logits[id], static_cast<int32_t>(id)});
+        keep_top_k(logits, scratch.maxima, options_.top_k, scratch.sums, candidates);
+        if (options_.top_p < 1) {
+            weigh(highest, 1, candidates, weights);
+            double all = 0;
+            for (const double w : weights) all += w;
+            double sum = 0;
+            cut_to_weight(highest, options_.top_p * all, candidates.size(), 0, sum, candidates);
+        }
+    } else if (options_.top_p < 1) {
+        keep_nucleus(logits, scratch.maxima, highest, options_.top_p, scratch.sums, candidates);
+    } else {  // a little further down than min_p says: keep_min_p() decides
+        collect(logits, scratch.maxima, highest + std::log(options_.min_p) - 0.01f, INFINITY, candidates);
     }
-    if (options_.top_p < 1) keep_nucleus(highest, options_.top_p, cut_to_k, candidates, weights);
     if (options_.min_p > 0) keep_min_p(highest, options_.min_p, candidates);
     weigh(highest, options_.temperature, candidates, weights);
     double all = 0;
     for (const double w : weights) all += w;
-    const double drawn = random_unit(options_.seed, position) * all;
+    const double drawn = random * all;
     double sum = 0;
     size_t last = 0;  // rounding may leave `drawn` at the very end: then the last token with any weight
     for (size_t i = 0; i < candidates.size(); ++i) {
@@ -178,6 +233,37 @@ int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_
         if (drawn < sum) break;
     }
     return candidates[last].id;
+}
+
+// By id: first the block, then the token in it.
+int32_t SamplerChain::draw_from_all(std::span<const float> logits, float highest, double random,
+                                    SamplerScratch& scratch) const {
+    std::vector<float>& sums = scratch.sums;
+    sums.resize(scratch.maxima.size());
+    const float inverse = 1.0f / options_.temperature;
+    block_weights(logits, highest, inverse, sums);
+    const double drawn = random * sum_of(sums);
+    double before = 0, sum = 0;
+    size_t block = 0;
+    for (size_t i = 0; i < sums.size(); ++i) {
+        if (sums[i] == 0) continue;
+        block = i;
+        before = sum;
+        sum += double{sums[i]};
+        if (drawn < sum) break;
+    }
+    sum = before;
+    float weights[kLogitBlock];
+    const std::span<const float> own = block_of(logits, block);
+    weights_of_block(own, highest, inverse, weights);
+    size_t last = 0;
+    for (size_t i = 0; i < own.size(); ++i) {
+        if (weights[i] == 0) continue;
+        last = i;
+        sum += double{weights[i]};
+        if (drawn < sum) break;
+    }
+    return static_cast<int32_t>(block * kLogitBlock + last);
 }
 
 }  // namespace takt

@@ -42,7 +42,8 @@ public:
 
 private:
     friend class SamplerChain;
-    std::vector<float> logits;  // changed copy
+    std::vector<float> logits;        // changed copy
+    std::vector<float> maxima, sums;  // by block of logits
     std::vector<Candidate> candidates;
     std::vector<double> weights;   // of the candidates
     std::vector<uint32_t> counts;  // per token, in the penalty window; zero between calls
@@ -64,6 +65,8 @@ private:
     void penalize(std::span<const int32_t> history, SamplerScratch& scratch) const;
     int32_t draw(std::span<const float> logits, float highest, uint64_t position,
                  SamplerScratch& scratch) const;
+    int32_t draw_from_all(std::span<const float> logits, float highest, double random,
+                          SamplerScratch& scratch) const;
 
     SamplerOptions options_;
     uint32_t vocab_size_;

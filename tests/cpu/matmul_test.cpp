@@ -211,7 +211,8 @@ TEST_CASE("weights that are unpacked once for many rows give scalar's bits, with
                 }
                 if (p.matrix.dense()) continue;
                 std::vector<float> out(expected.size(), NAN);
-                matmul(table, p.matrix, p.quantized, 0, p.n_inputs, 0, p.matrix.n_panels(), out.data(), p.rows);
+                matmul(table, p.matrix, p.quantized, 0, p.n_inputs, 0, p.matrix.n_panels(), out.data(),
+                       p.rows);
                 REQUIRE(same_bits(out, expected));
             }
         }

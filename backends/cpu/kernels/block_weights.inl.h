@@ -44,8 +44,8 @@ struct PackedRows {
         constexpr bool kHalves = T::kScaleBytes == 32 && !T::kSixBits;  // scales are f16, else bytes
         const size_t lane = vector % kVectorsAPanel * kLanes;
         const size_t scale_lane = lane * (kHalves ? 2 : 1);
-        const auto* panel = reinterpret_cast<const uint8_t*>(call.panels) +
-                            vector / kVectorsAPanel * call.layout.panel_bytes;
+        const auto* panel =
+            reinterpret_cast<const uint8_t*>(call.panels) + vector / kVectorsAPanel * call.layout.panel_bytes;
         quants = panel + 4 * lane;
         high = panel + call.layout.high_offset + 4 * lane;
         scale_bytes = panel + call.layout.scales_offset + scale_lane;

@@ -116,7 +116,8 @@ void fill_case(Case& test, DType dtype, const KernelTable& quantizer) {
     test.call.n_rows = kInputs;
     test.call.n_panels = kPanels;
     test.scratch.resize(layout.n_blocks * kUnpackedBlockBytes + 63);
-    test.call.scratch = test.scratch.data() + (64 - reinterpret_cast<uintptr_t>(test.scratch.data()) % 64) % 64;
+    test.call.scratch =
+        test.scratch.data() + (64 - reinterpret_cast<uintptr_t>(test.scratch.data()) % 64) % 64;
     test.call.out_stride = kRows;
 }
 
@@ -135,7 +136,8 @@ bool same_matmul(const KernelTable& table, const KernelTable& scalar, size_t kin
     std::vector<float> alone(kInputs * kRows, NAN);
     test.call.out = alone.data();
     table.matmul[kind](test.call);
-    if (std::memcmp(alone.data() + 3 * kRows, got.data() + 3 * kRows, kRows * sizeof(float)) != 0) return false;
+    if (std::memcmp(alone.data() + 3 * kRows, got.data() + 3 * kRows, kRows * sizeof(float)) != 0)
+        return false;
     // So many rows that weights are unpacked for them: the first, again and again.
     std::vector<float> many(kManyInputs * kRows, NAN);
     test.call.first_row = 0;

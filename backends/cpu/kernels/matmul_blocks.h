@@ -20,9 +20,9 @@
 //   };
 //
 // Every output is one chain: part = scale * float(dot), or (q6_k) fma(scale_1, float(dot_1), scale_0 *
-// float(dot_0)); sum = fma(part, x_scale, sum), then (kinds with mins) sum = fma(min, x_scaled_sum, sum), block
-// after block. Tiles differ in how many chains run side by side, never in a chain, so a row's bits don't depend
-// on its batch.
+// float(dot_0)); sum = fma(part, x_scale, sum), then (kinds with mins) sum = fma(min, x_scaled_sum, sum),
+// block after block. Tiles differ in how many chains run side by side, never in a chain, so a row's bits
+// don't depend on its batch.
 
 #include "cpu/kernels/block_weights.inl.h"
 
@@ -211,11 +211,11 @@ void tile_of(size_t n_rows, const MatmulCall& call, const Vectors<Source, kVecto
     }
 }
 
-// The rows [first, end) of x in as few tiles of up to kMost rows as hold them, of nearly equal size: 8 rows cost
-// two tiles of 4, not 6 and 2. None has less than kLeast.
+// The rows [first, end) of x in as few tiles of up to kMost rows as hold them, of nearly equal size: 8 rows
+// cost two tiles of 4, not 6 and 2. None has less than kLeast.
 template <int kMost, int kLeast, typename Source, int kVectors>
-void rows_by_tiles(const MatmulCall& call, size_t first, size_t end,
-                   const Vectors<Source, kVectors>& vectors, Ahead ahead) {
+void rows_by_tiles(const MatmulCall& call, size_t first, size_t end, const Vectors<Source, kVectors>& vectors,
+                   Ahead ahead) {
     for (size_t n_tiles = (end - first + kMost - 1) / kMost; n_tiles > 0; --n_tiles) {
         const size_t n = (end - first + n_tiles - 1) / n_tiles;
         tile_of<kMost, kLeast>(n, call, vectors, first, ahead);

@@ -73,8 +73,8 @@ struct QuantizedRows {
 };
 
 struct MatmulOptions {
-    const float* bias = nullptr;  // [matrix.rows()]
-    bool accumulate = false;      // out += instead of out =: a residual's add, last
+    const float* bias = nullptr;      // [matrix.rows()]
+    bool accumulate = false;          // out += instead of out =: a residual's add, last
     std::byte* scratch = nullptr;     // MatmulCall::scratch
     const std::byte* next = nullptr;  // MatmulCall::next
 };

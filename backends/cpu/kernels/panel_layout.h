@@ -52,8 +52,8 @@ struct QuantizedLayout {
     size_t scales_offset = 0, scaled_sums_offset = 0, minus_sums_offset = 0, minus_half_sums_offset = 0;
 };
 
-// Room that a product of many rows wants to unpack a tile's weights: bytes a block of 32 values, of two panels:
-// the weights, two floats of scales or a scale and a min.
+// Room that a product of many rows wants to unpack a tile's weights: bytes a block of 32 values, of two
+// panels: the weights, two floats of scales or a scale and a min.
 inline constexpr size_t kUnpackedBlockBytes = 2 * kPanelRows * (kBlockValues + 2 * sizeof(float));
 
 // out[row * out_stride + r] = weights[r] . x[row], for the rows and panels asked for. Pointers are to row 0
@@ -73,7 +73,8 @@ struct MatmulCall {
     // Block kinds: kUnpackedBlockBytes * layout.n_blocks bytes, 64-byte aligned, of the calling thread alone;
     // nullptr: none, slower for many rows.
     std::byte* scratch = nullptr;
-    // Block kinds: weights that this thread is likely to read next, asked for during the last tile; nullptr: none.
+    // Block kinds: weights that this thread is likely to read next, asked for during the last tile; nullptr:
+    // none.
     const std::byte* next = nullptr;
 };
 
