@@ -82,9 +82,20 @@ def python_with(*packages):
     return python
 
 
+PACKAGES = {"llama.cpp": ("numpy", "gguf", "llama-cpp-python==0.3.36"), "openvino": ("numpy", "openvino-genai==2026.4.1.0")}
+
+
 @functools.cache
-def peers(model, *flags):
-    """One run of takt beside the others, turn about: a row an engine."""
-    python = python_with("numpy", "gguf", "llama-cpp-python==0.3.36")
-    out = run(python, ROOT / "tests/promises/peers.py", model_path(model), "--takt", TAKT, "--threads", "2", "--json", *flags)
-    return json.loads(out.stdout.splitlines()[-1])["engines"]
+def peers_run(model, rival):
+    """One run of takt beside a rival, turn about."""
+    python = python_with(*PACKAGES[rival])
+    out = run(python, ROOT / "tests/promises/peers.py", model_path(model), "--takt", TAKT, "--threads", "2", "--json", "--peers", rival)
+    return json.loads(out.stdout.splitlines()[-1])
+
+
+def peers(model, rival="llama.cpp"):
+    """A row an engine, takt's and the rival's."""
+    result = peers_run(model, rival)
+    if rival in result["errors"]:
+        raise NotHere(f"{rival} can't run this file: …{result['errors'][rival][-100:]}")
+    return result["engines"]

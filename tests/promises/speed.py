@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The promises of speed on a CPU: beside llama.cpp and beside what this machine's memory and int8 units reach.
+"""The promises of speed on a CPU: beside llama.cpp, OpenVINO GenAI and what this machine's memory and int8 units reach.
 
 Two threads. A factor that is not reached still holds where takt reaches the stated share of the machine's own limit,
 measured by `takt bench --roofline` right after the rivals' run.
@@ -7,7 +7,7 @@ measured by `takt bench --roofline` right after the rivals' run.
 import functools, os, statistics, subprocess, sys, time
 
 from divergence import kl
-from promise import MODELS, TAKT, NotHere, Topic, ctest, model_path, peers, python_with, takt_json_lines
+from promise import MODELS, PACKAGES, TAKT, NotHere, Topic, ctest, model_path, peers, python_with, takt_json_lines
 
 SMOL, GEMMA, QWEN_SMALL, QWEN = MODELS
 FACTORS = {SMOL: (7, 4), GEMMA: (3, 2), QWEN_SMALL: (4, 2), QWEN: (3, 1.7)}  # prefill 512, decode 64 after it
@@ -27,8 +27,8 @@ def roofline(model):
     return bench(model, "-p", "512", "-n", "64", "-r", "5", "--roofline")
 
 
-def engine(model, name):
-    row = next((r for r in peers(model) if r["engine"] == name), None)
+def engine(model, name, rival="llama.cpp"):
+    row = next((r for r in peers(model, rival) if r["engine"] == name), None)
     if row is None:
         raise NotHere(f"{name} did not run")
     return row
@@ -53,6 +53,12 @@ def beside(model, test):
     reached = factor >= wanted or (part is not None and part >= least)
     part = "unknown" if part is None else f"{part:.0%}"
     return reached, f"x{factor:.2f} ({mine[test]:.0f} and {other[test]:.0f} tokens/s); {part} {text}"
+
+
+def beside_openvino(model, test):
+    mine, other = engine(model, "takt", "openvino"), engine(model, "openvino", "openvino")
+    factor = other[f"takt_{test}_ratio"]
+    return factor >= 1, f"x{factor:.2f} ({mine[test]:.0f} and {other[test]:.0f} tokens/s)"
 
 
 def limit_alone(model, test):
@@ -122,7 +128,7 @@ os.write(out, f"{time.monotonic() - begin}".encode())
 
 
 def first_token():
-    python = python_with("numpy", "gguf", "llama-cpp-python==0.3.36")
+    python = python_with(*PACKAGES["llama.cpp"])
     mine, other = [], []
     for _ in range(6):
         mine.append(takt_first_token())
@@ -152,6 +158,9 @@ def main():
         prefill, decode = FACTORS[model]
         t.row(f"prefill 512 beside llama.cpp, {model}", f">= {prefill} or 60 % int8", lambda: beside(model, "prefill"))
         t.row(f"decode 64 beside llama.cpp, {model}", f">= {decode} or 85 % read", lambda: beside(model, "decode"))
+    for model in MODELS:
+        for test in ("prefill", "decode"):
+            t.row(f"{test} beside OpenVINO GenAI, {model}", ">= 1", lambda: beside_openvino(model, test))
     t.row("prefill of the 1.5B beside oneDNN's int8 rate", ">= 60 %", lambda: limit_alone(QWEN, "prefill"))
     t.row("decode of the 1.5B beside the read bandwidth", ">= 85 %", lambda: limit_alone(QWEN, "decode"))
     t.row("a step of 8 rows of the 1.5B", "<= 1.6 or 1.25 bound", eight_rows)
