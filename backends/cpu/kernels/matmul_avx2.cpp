@@ -22,6 +22,7 @@ struct Dot {
     static constexpr bool kSignedWeights = true;
     static constexpr int kTileRows = 6, kTileVectors = 1, kLoneVectors = 1;
     static constexpr int kTwoGroupRows = 6;
+    static constexpr int kFewRows = 0;
     static constexpr bool kMatrix = false;
     static constexpr int kUnpackRows = 24;
     using Pairs = VecI;

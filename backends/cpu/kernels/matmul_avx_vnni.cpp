@@ -21,6 +21,7 @@ struct Dot {
     static constexpr bool kSignedWeights = false;
     static constexpr int kTileRows = 6, kTileVectors = 2, kLoneVectors = 2;
     static constexpr int kTwoGroupRows = 6;
+    static constexpr int kFewRows = 0;
     static constexpr bool kMatrix = false;
     static constexpr int kUnpackRows = 24;
     using Pairs = VecI;

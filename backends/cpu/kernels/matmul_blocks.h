@@ -15,6 +15,8 @@
 //       // gives what step i of vector v is handed, x[t] is where values of the block begin.
 //       static constexpr bool kMatrix;
 //       template <int kFirst, int kSteps> static void add_group(load, x, VecI (&dots)[rows][vectors]);
+//       static constexpr int kFewRows;  // more than kTileRows: so many go by one tile of one vector; 0: none
+//       do
 //       // rows of x from which a tile's weights are unpacked once for all of them (block_weights.inl.h)
 //       static constexpr int kUnpackRows;
 //   };
@@ -281,6 +283,11 @@ void matmul_blocks(const MatmulCall& call) {
     // heavier load 70 %.
     if (call.n_rows == 1)
         return all_panels<kKind, Dot::kLoneVectors, 1>(call, call.first_row, size_t{call.first_row} + 1);
+    if constexpr (Dot::kFewRows > 0) {
+        if (call.n_rows > kMost && call.n_rows <= Dot::kFewRows)
+            return all_panels<kKind, 1, Dot::kFewRows>(call, call.first_row,
+                                                       size_t{call.first_row} + call.n_rows);
+    }
     // Chunks of rows of x that stay in L2 with the panels, nearly equal and in whole tiles.
     const size_t end_row = size_t{call.first_row} + call.n_rows;
     const size_t fitting = kChunkBytes / call.x_layout.row_bytes;

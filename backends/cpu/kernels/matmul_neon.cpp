@@ -23,6 +23,7 @@ struct Dot {
     // 62; 3 rows of two vectors 42, 51, 64; 6 of two 38, 52, 62 with spills; 3 of four 41, 50, 66.
     static constexpr int kTileRows = 4, kTileVectors = 2, kLoneVectors = 4;
     static constexpr int kTwoGroupRows = 4;
+    static constexpr int kFewRows = 0;
     static constexpr bool kMatrix = false;
     static constexpr int kUnpackRows = 24;
     struct Pairs {

@@ -21,6 +21,7 @@ struct Dot {
     // 40; 3 rows of four vectors 26, 24, 43; 6 of two 27, 26, 39; 8 of two 27, 25, 39; 4 of two 30, 27, 43.
     static constexpr int kTileRows = 4, kTileVectors = 4, kLoneVectors = 4;
     static constexpr int kTwoGroupRows = 4;
+    static constexpr int kFewRows = 0;
     static constexpr bool kMatrix = false;
     static constexpr int kUnpackRows = 24;
     using Pairs = VecI;

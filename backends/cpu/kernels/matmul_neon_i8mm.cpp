@@ -21,6 +21,7 @@ struct Dot {
     // 39; 6 rows of two vectors 21, 21, 39; 4 of four 22, 20, 42; 4 of two 23, 23, 42.
     static constexpr int kTileRows = 8, kTileVectors = 2, kLoneVectors = 4;
     static constexpr int kTwoGroupRows = 8;
+    static constexpr int kFewRows = 0;
     static constexpr bool kMatrix = true;
     static constexpr int kUnpackRows = 48;
     using Pairs = VecI;
