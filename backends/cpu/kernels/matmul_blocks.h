@@ -186,13 +186,19 @@ void tile(const MatmulCall& call, const Vectors<Source, kVectors>& vectors, size
         add_block(call, w, x, block, sums);
     }
     const size_t first_output = vectors.first * kLanes, end_output = (vectors.first + kVectors) * kLanes;
-    if (call.bias == nullptr && !call.accumulate && vectors.first + kVectors <= vectors.end &&
-        end_output <= call.layout.rows) {  // most tiles; 3 % of a tile's time at 1536 columns
+    // Most tiles have all their outputs; asking for each cost 3 % of a tile's time at 1536 columns.
+    if (vectors.first + kVectors <= vectors.end && end_output <= call.layout.rows) {
         float* out = call.out + first_row * call.out_stride + first_output;
+        const float* bias = call.bias == nullptr ? nullptr : call.bias + first_output;
 #pragma GCC unroll 16
         for (int t = 0; t < kRows; ++t) {
 #pragma GCC unroll 8
-            for (int v = 0; v < kVectors; ++v) store(out + t * call.out_stride + v * kLanes, sums[t][v]);
+            for (int v = 0; v < kVectors; ++v) {
+                VecF sum = sums[t][v];
+                float* at = out + t * call.out_stride + v * kLanes;
+                if (bias != nullptr) sum = add(sum, load(bias + v * kLanes));
+                store(at, call.accumulate ? add(load(at), sum) : sum);
+            }
         }
         return;
     }
