@@ -103,9 +103,9 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
         executable = std::move(*compiled);
     }
     std::vector<PagePool> pools;
-    for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages);
+    for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages, compile.page_tokens);
     const WorkerLimits limits{options.max_sequences, options.max_waiting, options.chunk_tokens,
-                              compile.max_rows};
+                              compile.max_rows,      options.step_gap_ns, options.prefix_reuse};
     worker =
         std::make_shared<Worker>(runtime, model, std::move(executable), std::move(pools), limits, signal);
     Worker::start(worker);

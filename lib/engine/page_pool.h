@@ -1,27 +1,57 @@
-// Pages of one state group. A sequence reserves its worst case when admitted, so taking a page later never
-// fails.
+// Pages of one state group: counted references, and full pages kept for reuse by the hash of their whole prefix until
+// the room is wanted, least recently used first.
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace takt {
 
+// One thread at a time. Everything is sized when made.
 class PagePool {
 public:
-    explicit PagePool(uint32_t n_pages);
+    PagePool(uint32_t n_pages, uint32_t page_tokens);
 
-    uint32_t n_pages() const { return n_pages_; }
-    // Reserved by sequences that were admitted, whether taken yet or not.
-    bool reserve(uint32_t n);
-    void unreserve(uint32_t n);
-    // Within a reservation.
+    uint32_t n_pages() const { return static_cast<uint32_t>(pages_.size()); }
+    uint32_t n_used() const { return n_used_; }  // with a reference
+    uint32_t n_available() const { return n_pages() - n_used_; }
+    uint32_t n_published() const { return n_published_; }
+
+    // With one reference; kNoPage if all have one. What was published last and longest unused goes first.
     uint32_t take();
+    void share(uint32_t page);
     void give_back(uint32_t page);
+    bool is_shared(uint32_t page) const { return pages_[page].references > 1; }
+
+    // Makes a full page findable: ids are its page_tokens tokens, hash that of all tokens up to its end. Whoever
+    // published the same before keeps the name.
+    void publish(uint32_t page, uint64_t hash, std::span<const int32_t> ids);
+    // kNoPage if none is known, or the ids differ. Takes no reference.
+    uint32_t find(uint64_t hash, std::span<const int32_t> ids) const;
+    // Forgets what nobody uses.
+    void drop_unused();
 
 private:
-    uint32_t n_pages_, reserved_ = 0;
-    std::vector<uint32_t> free_;
+    static constexpr uint32_t kNone = ~0u;
+    struct Page {
+        uint64_t hash = 0;
+        uint32_t references = 0;
+        bool published = false;
+        uint32_t same_bucket = kNone;              // the next page of its bucket
+        uint32_t older = kNone, younger = kNone;   // among the published that nobody uses
+    };
+    uint32_t& bucket_of(uint64_t hash) { return buckets_[hash & (buckets_.size() - 1)]; }
+    void forget(uint32_t page);
+    void append_unused(uint32_t page);
+    void remove_unused(uint32_t page);
+
+    uint32_t page_tokens_, n_used_ = 0, n_published_ = 0;
+    std::vector<Page> pages_;
+    std::vector<int32_t> ids_;  // [n_pages][page_tokens], of published pages
+    std::vector<uint32_t> buckets_;
+    std::vector<uint32_t> free_;  // never published, or forgotten
+    uint32_t oldest_ = kNone, youngest_ = kNone;
 };
 
 }  // namespace takt

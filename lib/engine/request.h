@@ -43,6 +43,7 @@ struct RequestOptions {
     std::vector<int32_t> stop_ids;
     bool ignore_eos = false;   // end-of-generation tokens are tokens like others; stop_ids still stop
     uint64_t deadline_ns = 0;  // looked at between steps; 0: none
+    int32_t priority = 0;      // higher ones are served first and keep their pages longer
     // Entry of the call, where that was before Engine::submit; empty: now.
     std::optional<uint64_t> submitted_ns;
     std::function<bool(const Event&)> on_event;  // false cancels; empty: events are pulled

@@ -96,9 +96,21 @@ Status RequestState::callback_failure() const {
     return callback_failure_;
 }
 
-void RequestState::stamp_scheduled(uint64_t now_ns) {
+void RequestState::stamp_scheduled(uint64_t now_ns, uint32_t n_cached) {
     const std::lock_guard lock(mutex_);
-    if (!timeline_.scheduled_ns) timeline_.scheduled_ns = now_ns;
+    if (timeline_.scheduled_ns) return;
+    timeline_.scheduled_ns = now_ns;
+    timeline_.cached_tokens = n_cached;
+}
+
+void RequestState::count_preemption() {
+    const std::lock_guard lock(mutex_);
+    ++timeline_.n_preemptions;
+}
+
+void RequestState::count_preempted_time(uint64_t ns) {
+    const std::lock_guard lock(mutex_);
+    timeline_.preempted_ns += ns;
 }
 
 void RequestState::count_computed(uint32_t n_prompt_tokens) {

@@ -64,7 +64,10 @@ public:
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
     // What a callback threw, or ok.
     Status callback_failure() const;
-    void stamp_scheduled(uint64_t now_ns);
+    // Only the first time counts. n_cached: positions of the prompt that needed no computing.
+    void stamp_scheduled(uint64_t now_ns, uint32_t n_cached);
+    void count_preemption();
+    void count_preempted_time(uint64_t ns);
     void count_computed(uint32_t n_prompt_tokens);
     // Queues or delivers. text is copied where it must live on.
     void push_token(int32_t id, std::string_view text, const StepStamp& step, uint32_t step_rows);

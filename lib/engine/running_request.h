@@ -30,7 +30,14 @@ struct RunningRequest {
         tokens.assign(state->options().prompt_ids.begin(), state->options().prompt_ids.end());
     }
 
-    bool in_prefill() const { return n_computed < n_prompt; }
+    // Its next rows are not the last token's alone: prompt, or after a preemption all tokens again.
+    bool in_prefill() const { return n_computed < n_prompt || n_computed + 1 < tokens.size(); }
+    uint32_t n_to_compute() const { return static_cast<uint32_t>(tokens.size()) - n_computed; }
+    // Who is served before whom, and gives way after whom.
+    bool goes_before(const RunningRequest& other) const {
+        const int32_t own = state->options().priority, others = other.state->options().priority;
+        return own != others ? own > others : sequence < other.sequence;
+    }
     uint32_t n_generated() const { return static_cast<uint32_t>(tokens.size()) - n_prompt; }
 
     // What a step brought; told only after all requests of the step have their token and its stamp.
@@ -55,6 +62,8 @@ struct RunningRequest {
     uint32_t max_total;
     bool greedy;            // the backend's argmax serves
     bool finished = false;  // its end was told
+    bool preempted = false;  // gave its pages away and waits
+    uint64_t preempted_ns = 0;  // when
     uint64_t prefill_compute_ns = 0;
     uint32_t first_row = 0, n_rows = 0;  // in the step that is being built or was run; 0 rows: not in it
     Outcome outcome;

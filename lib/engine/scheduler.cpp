@@ -1,8 +1,6 @@
 // Fills the buffers of a step; the phase is a property of each row, never of the batch.
 #include "engine/scheduler.h"
 
-#include <algorithm>
-
 namespace takt {
 
 StepBuilder::StepBuilder(uint32_t max_rows, uint32_t max_sequences) {
@@ -17,10 +15,9 @@ void StepBuilder::clear() {
     sequences_.clear();
 }
 
-void StepBuilder::add(uint64_t sequence, SequencePages& pages, std::span<const int32_t> rows,
+void StepBuilder::add(uint64_t sequence, const SequencePages& pages, std::span<const int32_t> rows,
                       uint32_t first_position, OutputWanted last_wanted) {
     const auto n_rows = static_cast<uint32_t>(rows.size());
-    pages.cover(first_position, first_position + n_rows);
     BatchSequence entry;
     entry.sequence = sequence;
     entry.first_row = this->n_rows();
@@ -43,31 +40,10 @@ void StepBuilder::add_rows(RunningRequest& request, uint32_t n_rows) {
     add(request.sequence, *request.pages, rows, request.n_computed, is_last ? wanted : OutputWanted::none);
 }
 
-void StepBuilder::build(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t chunk_tokens) {
-    clear();
-    bool prefills = false;
-    for (const auto& request : running) {
-        request->n_rows = 0;
-        request->outcome = {};
-        prefills = prefills || request->in_prefill();
-        if (!request->in_prefill()) add_rows(*request, 1);
-    }
-    if (!prefills) return;
-    // A prompt moves on by a row at least, however many decode; then fewer decode than sequences may run, so
-    // it fits.
-    uint32_t budget = std::max(1u, chunk_tokens - std::min(chunk_tokens, n_rows()));
-    // Requests stand in the order of their admission, so those that are partly done come before new ones.
-    for (const auto& request : running) {
-        if (!request->in_prefill() || budget == 0) continue;
-        const uint32_t rows = std::min(budget, request->n_prompt - request->n_computed);
-        add_rows(*request, rows);
-        budget -= rows;
-    }
-}
-
 void StepBuilder::build(const EvaluationJob& job, uint32_t rows) {
     clear();
     const Evaluation& evaluation = *job.evaluation;
+    job.pages->cover(evaluation.n_computed(), evaluation.n_computed() + rows);  // set aside when it was admitted
     const std::span<const int32_t> ids =
         std::span<const int32_t>(evaluation.plan().ids).subspan(evaluation.n_computed(), rows);
     add(evaluation.plan().sequence, *job.pages, ids, evaluation.n_computed(), OutputWanted::none);

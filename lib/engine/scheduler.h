@@ -1,4 +1,4 @@
-// The next step: decode rows of all running requests first, then prefill rows up to the chunk.
+// A step being put together from rows of requests.
 #pragma once
 
 #include <memory>
@@ -16,20 +16,17 @@ class StepBuilder {
 public:
     StepBuilder(uint32_t max_rows, uint32_t max_sequences);
 
-    // Sets first_row and n_rows of every request and clears its outcome. At most max(chunk_tokens, sequences)
-    // rows.
-    void build(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t chunk_tokens);
+    void clear();
+    // The next n_rows of the request, whose pages cover them. Sets its first_row and n_rows.
+    void add_rows(RunningRequest& request, uint32_t n_rows);
     void build(const EvaluationJob& job, uint32_t rows);
     bool empty() const { return tokens_.empty(); }
     uint32_t n_rows() const { return static_cast<uint32_t>(tokens_.size()); }
     StepBatch batch() const { return {tokens_, wanted_, sequences_}; }
 
 private:
-    void clear();
-    void add(uint64_t sequence, SequencePages& pages, std::span<const int32_t> rows, uint32_t first_position,
+    void add(uint64_t sequence, const SequencePages& pages, std::span<const int32_t> rows, uint32_t first_position,
              OutputWanted last_wanted);
-    void add_rows(RunningRequest& request, uint32_t n_rows);
-
     std::vector<int32_t> tokens_;
     std::vector<OutputWanted> wanted_;
     std::vector<BatchSequence> sequences_;

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "base/checksum.h"
+
 namespace takt {
 namespace {
 
@@ -21,52 +23,184 @@ uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t p
 }
 
 SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<PagePool>& pools,
-                             uint32_t page_tokens, uint64_t n_tokens, uint32_t max_rows)
-    : pools_(pools), page_tokens_(page_tokens) {
+                             uint32_t page_tokens, uint64_t n_tokens, uint32_t max_rows, uint64_t cache_key)
+    : pools_(pools), page_tokens_(page_tokens), cache_key_(cache_key) {
     for (const StateGroup& group : groups) {
         Table& table = tables_.emplace_back();
         table.window = group.window;
         table.worst_case = worst_case_pages(group, n_tokens, page_tokens, max_rows);
         table.pages.assign(pages_for(n_tokens, page_tokens), kNoPage);
+        table.reserved.reserve(table.worst_case);
     }
     for (const Table& table : tables_) views_.push_back(table.pages);
+    hashes_.reserve(n_tokens / page_tokens);
 }
 
 bool SequencePages::reserve() {
     for (size_t g = 0; g < tables_.size(); ++g) {
-        if (pools_[g].reserve(tables_[g].worst_case)) continue;
-        while (g-- > 0) pools_[g].unreserve(tables_[g].worst_case);
-        return false;
+        if (pools_[g].n_available() < tables_[g].worst_case) return false;
+    }
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        for (uint32_t i = 0; i < tables_[g].worst_case; ++i) tables_[g].reserved.push_back(pools_[g].take());
     }
     reserved_ = true;
     return true;
 }
 
-void SequencePages::cover(uint32_t first_row_position, uint32_t n_positions) {
-    for (size_t g = 0; g < tables_.size(); ++g) {
-        Table& table = tables_[g];
-        if (table.window != 0 && first_row_position >= table.window) {
-            const uint32_t oldest = first_row_position - table.window + 1;
-            for (; table.first_held < oldest / page_tokens_; ++table.first_held) {
-                pools_[g].give_back(table.pages[table.first_held]);
-                table.pages[table.first_held] = kNoPage;
-            }
-        }
-        for (; table.n_covered < pages_for(n_positions, page_tokens_); ++table.n_covered)
-            table.pages[table.n_covered] = pools_[g].take();
+uint32_t SequencePages::take(size_t group) {
+    std::vector<uint32_t>& reserved = tables_[group].reserved;
+    if (!reserved_) return pools_[group].take();
+    if (reserved.empty()) return kNoPage;
+    const uint32_t page = reserved.back();
+    reserved.pop_back();
+    return page;
+}
+
+void SequencePages::give_back(size_t group, uint32_t page) {
+    if (reserved_) {
+        tables_[group].reserved.push_back(page);
+    } else {
+        pools_[group].give_back(page);
     }
 }
 
-void SequencePages::release() {
-    if (!reserved_) return;
-    reserved_ = false;
-    for (size_t g = 0; g < tables_.size(); ++g) {
-        for (uint32_t& page : tables_[g].pages) {
-            if (page != kNoPage) pools_[g].give_back(page);
-            page = kNoPage;
-        }
-        pools_[g].unreserve(tables_[g].worst_case);
+// The first entry that rows from this position on can see.
+uint32_t SequencePages::first_needed(const Table& table, uint32_t first_row_position) const {
+    if (table.window == 0 || first_row_position < table.window) return 0;
+    return (first_row_position - table.window + 1) / page_tokens_;
+}
+
+// Full pages at the start of the ids that every group could give.
+uint32_t SequencePages::n_known_pages(std::span<const int32_t> ids, uint32_t most) {
+    const auto ids_of = [&](uint32_t page) { return ids.subspan(size_t{page} * page_tokens_, page_tokens_); };
+    uint64_t hash = cache_key_;
+    hashes_.clear();
+    for (uint32_t page = 0; page < most; ++page) {
+        hash = checksum64(std::as_bytes(ids_of(page)), hash);
+        hashes_.push_back(hash);
     }
+    uint32_t n = most;
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        if (tables_[g].window != 0) continue;
+        uint32_t run = 0;
+        while (run < n && pools_[g].find(hashes_[run], ids_of(run)) != kNoPage) ++run;
+        n = run;
+    }
+    const auto windows_known = [&](uint32_t n_pages) {
+        for (size_t g = 0; g < tables_.size(); ++g) {
+            if (tables_[g].window == 0) continue;
+            for (uint32_t page = first_needed(tables_[g], n_pages * page_tokens_); page < n_pages; ++page) {
+                if (pools_[g].find(hashes_[page], ids_of(page)) == kNoPage) return false;
+            }
+        }
+        return true;
+    };
+    while (n > 0 && !windows_known(n)) --n;
+    return n;
+}
+
+uint32_t SequencePages::reuse(std::span<const int32_t> ids) {
+    const auto most = static_cast<uint32_t>((ids.size() - 1) / page_tokens_);
+    const uint32_t n = n_known_pages(ids, most);
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        Table& table = tables_[g];
+        table.first_held = first_needed(table, n * page_tokens_);
+        table.n_covered = n;
+        for (uint32_t page = table.first_held; page < n; ++page) {
+            table.pages[page] =
+                pools_[g].find(hashes_[page], ids.subspan(size_t{page} * page_tokens_, page_tokens_));
+            pools_[g].share(table.pages[page]);
+        }
+    }
+    hashes_.resize(n);
+    n_published_ = n;
+    return n * page_tokens_;
+}
+
+uint32_t SequencePages::n_lacking(const Table& table, uint32_t first_row_position, uint32_t end_position) const {
+    const uint32_t end = pages_for(end_position, page_tokens_),
+                   first = std::max(table.n_covered, first_needed(table, first_row_position));
+    return end > first ? end - first : 0;
+}
+
+bool SequencePages::has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end,
+                             uint32_t spare) const {
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        const uint32_t end = tables_[g].window == 0 ? n_tokens : step_end;
+        if (pools_[g].n_available() < uint64_t{n_lacking(tables_[g], first_row_position, end)} + spare) return false;
+    }
+    return true;
+}
+
+bool SequencePages::grow(size_t group, uint32_t n_positions) {
+    Table& table = tables_[group];
+    for (; table.n_covered < pages_for(n_positions, page_tokens_); ++table.n_covered) {
+        const uint32_t page = take(group);
+        if (page == kNoPage) return false;
+        table.pages[table.n_covered] = page;
+    }
+    return true;
+}
+
+void SequencePages::cover_full_groups(uint32_t n_tokens) {
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        if (tables_[g].window == 0) grow(g, n_tokens);
+    }
+}
+
+bool SequencePages::cover(uint32_t first_row_position, uint32_t n_positions) {
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        Table& table = tables_[g];
+        for (const uint32_t needed = std::min(first_needed(table, first_row_position), table.n_covered);
+             table.first_held < needed; ++table.first_held) {
+            give_back(g, table.pages[table.first_held]);
+            table.pages[table.first_held] = kNoPage;
+        }
+        if (!grow(g, n_positions)) return false;
+    }
+    return true;
+}
+
+void SequencePages::publish(std::span<const int32_t> ids, uint32_t n_committed) {
+    if (reserved_) return;
+    for (; (n_published_ + 1) * page_tokens_ <= n_committed; ++n_published_) {
+        const std::span<const int32_t> own = ids.subspan(size_t{n_published_} * page_tokens_, page_tokens_);
+        const uint64_t before = n_published_ == 0 ? cache_key_ : hashes_[n_published_ - 1];
+        hashes_.push_back(checksum64(std::as_bytes(own), before));
+        for (size_t g = 0; g < tables_.size(); ++g) {
+            const uint32_t page = tables_[g].pages[n_published_];
+            if (page != kNoPage) pools_[g].publish(page, hashes_.back(), own);
+        }
+    }
+}
+
+uint32_t SequencePages::n_held() const {
+    uint32_t n = 0;
+    for (const Table& table : tables_) n += table.n_covered - table.first_held;
+    return n;
+}
+
+uint32_t SequencePages::n_reachable() const {
+    uint32_t n = ~0u;
+    for (const Table& table : tables_) n = std::min(n, table.n_covered * page_tokens_);
+    return n;
+}
+
+void SequencePages::release() {
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        Table& table = tables_[g];
+        // From the end, so that of a prefix its end is the first to be forgotten.
+        for (size_t i = table.pages.size(); i-- > 0;) {
+            if (table.pages[i] != kNoPage) pools_[g].give_back(table.pages[i]);
+            table.pages[i] = kNoPage;
+        }
+        for (const uint32_t page : table.reserved) pools_[g].give_back(page);
+        table.reserved.clear();
+        table.first_held = table.n_covered = 0;
+    }
+    reserved_ = false;
+    hashes_.clear();
+    n_published_ = 0;
 }
 
 }  // namespace takt

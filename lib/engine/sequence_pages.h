@@ -1,5 +1,5 @@
-// The block tables of one sequence, one a state group: grown ahead of a step, freed behind a window, returned
-// at the end.
+// The block tables of one sequence, one a state group: begun with pages that others computed, grown ahead of a step,
+// freed behind a window, published when full, returned at the end.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,34 @@ uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t p
 
 class SequencePages {
 public:
-    // Sizes the tables, so that nothing is allocated later. groups and pools outlive this.
+    // Sizes the tables, so that nothing is allocated later. groups and pools outlive this. cache_key: sequences of
+    // another key share no pages.
     SequencePages(std::span<const StateGroup> groups, std::vector<PagePool>& pools, uint32_t page_tokens,
-                  uint64_t n_tokens, uint32_t max_rows);
+                  uint64_t n_tokens, uint32_t max_rows, uint64_t cache_key = 0);
     ~SequencePages() { release(); }
     SequencePages(const SequencePages&) = delete;
     SequencePages& operator=(const SequencePages&) = delete;
 
     // From here on one thread, that of the pools.
-    bool reserve();  // the worst case of all groups, or nothing
+
+    // Sets the worst case of all groups aside, or nothing: cover() then never fails.
+    bool reserve();
+    // Before anything is covered: takes part in the longest run of full pages that is known for these ids, shorter
+    // than all of them so that a row is left to compute. Returns the positions that need no computing.
+    uint32_t reuse(std::span<const int32_t> ids);
+    // Whether pages for n_tokens positions, of window groups for a step from first_row_position up to step_end, would
+    // leave `spare` in every pool.
+    bool has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end, uint32_t spare) const;
+    // Takes the pages of groups without a window for n_tokens positions, for which there was room.
+    void cover_full_groups(uint32_t n_tokens);
     // Makes positions [0, n_positions) reachable, of a window group those that rows from first_row_position
-    // on can see.
-    void cover(uint32_t first_row_position, uint32_t n_positions);
+    // on can see. False if pages lack; what was covered stays.
+    bool cover(uint32_t first_row_position, uint32_t n_positions);
+    // Makes pages findable that the first n_committed of the ids have filled since the last call.
+    void publish(std::span<const int32_t> ids, uint32_t n_committed);
     std::span<const BlockTable> tables() const { return views_; }
+    uint32_t n_held() const;       // pages, of all groups
+    uint32_t n_reachable() const;  // positions that every group's pages reach
     void release();
 
 private:
@@ -38,12 +53,23 @@ private:
         uint32_t window = 0, worst_case = 0;
         uint32_t first_held = 0, n_covered = 0;  // entries
         std::vector<uint32_t> pages;             // kNoPage where nothing is held
+        std::vector<uint32_t> reserved;          // set aside
     };
+    uint32_t n_lacking(const Table& table, uint32_t first_row_position, uint32_t end_position) const;
+    bool grow(size_t group, uint32_t n_positions);
+    uint32_t first_needed(const Table& table, uint32_t first_row_position) const;
+    uint32_t take(size_t group);
+    void give_back(size_t group, uint32_t page);
+    uint32_t n_known_pages(std::span<const int32_t> ids, uint32_t most);
+
     std::vector<PagePool>& pools_;
     uint32_t page_tokens_;
+    uint64_t cache_key_;
     bool reserved_ = false;
     std::vector<Table> tables_;
     std::vector<BlockTable> views_;
+    std::vector<uint64_t> hashes_;  // of the tokens up to the end of each full page, as far as known
+    uint32_t n_published_ = 0;      // pages
 };
 
 }  // namespace takt

@@ -29,6 +29,7 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
       limits_(limits),
       signal_(std::move(signal)),
       step_(limits.max_rows, limits.max_sequences),
+      budget_(limits.chunk_tokens, limits.step_gap_ns),
       chooser_(runtime_->clock(), model_->tokenizer(), model_->program()->vocab_size) {
     running_.reserve(limits_.max_sequences);
     evaluations_.reserve(limits_.max_sequences);
@@ -148,23 +149,14 @@ void Worker::take_incoming() {
         waiting_.splice(waiting_.end(), incoming_);
     }
     const uint64_t now_ns = runtime_->clock().now_ns();
-    while (it != waiting_.end()) it = drop_if_over(*it, now_ns) ? waiting_.erase(it) : std::next(it);
-}
-
-// First come, first served: a request that doesn't fit yet holds back those behind it, so that it isn't
-// starved.
-void Worker::admit() {
-    pages_came_free_ = false;
-    while (!waiting_.empty() && running_.size() + evaluations_.size() < limits_.max_sequences) {
-        Waiting& first = waiting_.front();
-        SequencePages& pages = first.request ? *first.request->pages : *first.job.pages;
-        if (!pages.reserve()) break;
-        if (first.request) {
-            running_.push_back(std::move(first.request));
+    while (it != waiting_.end()) {
+        const auto next = std::next(it);
+        if (drop_if_over(*it, now_ns)) {
+            waiting_.erase(it);
         } else {
-            evaluations_.push_back(std::move(first.job));
+            put_in_order(waiting_, it);
         }
-        waiting_.pop_front();
+        it = next;
     }
 }
 
@@ -208,15 +200,16 @@ void Worker::step_requests() {
 
 // The engine's turn ends before anyone is called back.
 Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
-    step_.build(running_, limits_.chunk_tokens);
+    build_step();
     const Runtime::StepTurn turn(*runtime_, step_.n_rows());
     const uint64_t begin_ns = runtime_->clock().now_ns();
     for (const Running& request : running_) {
-        if (request->n_rows > 0 && request->n_computed == 0) request->state->stamp_scheduled(begin_ns);
+        if (request->n_rows > 0) stamp_scheduled(*request, begin_ns);
     }
     const Result<StepOutput> result = executable_->run(step_.batch());
     computed_ns = runtime_->clock().now_ns();
     if (!result.ok()) return result.status();
+    budget_.record(n_decode_rows_, step_.n_rows() - n_decode_rows_, computed_ns - begin_ns);
     output = *result;
     for (const Running& request : running_) {
         if (request->n_rows == 0) continue;
@@ -232,12 +225,13 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
 void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
     for (const Running& request : running_) {
         if (request->n_rows == 0 || request->outcome.reason != FinishReason::none) continue;
-        if (request->in_prefill()) {
+        if (request->in_prefill() && request->n_generated() == 0) {
             request->prefill_compute_ns += output.compute_ns;
             request->state->count_computed(request->n_rows);
         }
         request->n_computed += request->n_rows;
-        if (request->n_computed < request->tokens.size()) continue;  // more prompt to come
+        if (limits_.prefix_reuse) request->pages->publish(request->tokens, request->n_computed);
+        if (request->n_to_compute() > 0) continue;  // more prompt to come
         if (request->state->cancelled()) continue;                   // nobody wants the token
         // Outputs stand in row order; requests may not.
         const uint32_t row = request->first_row + request->n_rows - 1;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "backend/backend.h"
+#include "engine/chunk_budget.h"
 #include "engine/evaluation.h"
 #include "engine/page_pool.h"
 #include "engine/running_request.h"
@@ -20,12 +21,16 @@ namespace takt {
 
 struct WorkerLimits {
     uint32_t max_sequences = 0, max_waiting = 0, chunk_tokens = 0, max_rows = 0;
+    uint64_t step_gap_ns = 0;  // see ChunkBudget
+    bool prefix_reuse = true;
 };
 
 // Either of them.
 struct Waiting {
     std::unique_ptr<RunningRequest> request;
     EvaluationJob job;
+    int32_t priority() const { return request ? request->state->options().priority : 0; }
+    uint64_t number() const { return request ? request->sequence : job.evaluation->plan().sequence; }
 };
 
 class Worker {
@@ -58,7 +63,15 @@ private:
     bool end_if_over(RunningRequest& request, uint64_t now_ns);
     bool drop_if_over(Waiting& waiting, uint64_t now_ns);
     void end_what_is_over();
+    // worker_admission.cpp
+    static void put_in_order(std::list<Waiting>& list, std::list<Waiting>::iterator place);
     void admit();
+    bool admit_request(RunningRequest& request);
+    void build_step();
+    bool make_room(RunningRequest& request, uint32_t n_rows);
+    void preempt(RunningRequest& request);
+    void take_out_preempted();
+    void stamp_scheduled(RunningRequest& request, uint64_t now_ns);
     bool evaluation_wants_step() const;
     void step_evaluations();
     void step_requests();
@@ -77,6 +90,8 @@ private:
     const WorkerLimits limits_;
     const std::shared_ptr<WorkerSignal> signal_;
     StepBuilder step_;
+    ChunkBudget budget_;
+    uint32_t n_decode_rows_ = 0;  // of the step that was built
     TokenChooser chooser_;
     std::atomic<uint64_t> next_sequence_{1};
     std::atomic<uint32_t> n_live_{0};  // requests that wait or run
@@ -88,7 +103,7 @@ private:
 
     // The worker's own.
     std::list<Waiting> waiting_;
-    std::vector<Running> running_;
+    std::vector<Running> running_;  // who is served first stands first
     std::vector<EvaluationJob> evaluations_;
     uint64_t next_deadline_ns_ = UINT64_MAX;  // of those that wait
     uint64_t seen_version_ = 0;

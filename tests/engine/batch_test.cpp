@@ -138,6 +138,7 @@ TEST_CASE("who came first is served first, and who doesn't fit holds back those 
     options.context_tokens = 64;
     options.kv_tokens = 64;
     options.max_sequences = 2;  // pages: 64 / 32, and one that may stay part empty
+    options.prefix_reuse = false;
     Shapes shapes(options);
     shapes.add(33, 2);  // two pages of three
     shapes.add(33, 2);  // must wait for them

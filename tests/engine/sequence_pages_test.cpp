@@ -15,13 +15,13 @@ namespace {
 void walk(const StateGroup& group, uint32_t n_tokens, uint32_t page_tokens, uint32_t max_rows,
           std::mt19937& random) {
     const uint32_t worst_case = worst_case_pages(group, n_tokens, page_tokens, max_rows);
-    std::vector<PagePool> pools{PagePool(worst_case)};  // not one page more
+    std::vector<PagePool> pools{PagePool(worst_case, page_tokens)};  // not one page more
     SequencePages pages(std::span(&group, 1), pools, page_tokens, n_tokens, max_rows);
     REQUIRE(pages.reserve());
     uint32_t position = 0;
     while (position < n_tokens) {
         const uint32_t rows = std::min(n_tokens - position, 1 + static_cast<uint32_t>(random() % max_rows));
-        pages.cover(position, position + rows);
+        REQUIRE(pages.cover(position, position + rows));
         const BlockTable table = pages.tables()[0];
         const uint32_t oldest =
             group.window != 0 && position >= group.window ? position - group.window + 1 : 0;
@@ -33,11 +33,11 @@ void walk(const StateGroup& group, uint32_t n_tokens, uint32_t page_tokens, uint
         position += rows;
     }
     pages.release();
-    CHECK(pools[0].reserve(worst_case));
-    CHECK_FALSE(pools[0].reserve(1));
+    CHECK(pools[0].n_used() == 0);
     std::set<uint32_t> all;
     for (uint32_t i = 0; i < worst_case; ++i) all.insert(pools[0].take());
     CHECK(all.size() == worst_case);
+    CHECK(pools[0].take() == kNoPage);
 }
 
 }  // namespace
@@ -54,13 +54,12 @@ TEST_CASE("the pages reserved for a sequence are enough at every step, and all c
 
 TEST_CASE("a sequence gets pages of all groups or of none") {
     const std::vector<StateGroup> groups = {{"full", 0}, {"window", 16}};
-    std::vector<PagePool> pools{PagePool(8), PagePool(2)};
+    std::vector<PagePool> pools{PagePool(8, 4), PagePool(2, 4)};
     SequencePages first(groups, pools, 4, 16, 4), second(groups, pools, 4, 4, 4);
-    CHECK_FALSE(first.reserve());  // the window group lacks pages
-    CHECK(pools[0].reserve(8));    // and the full one kept none
-    pools[0].unreserve(8);
+    CHECK_FALSE(first.reserve());       // the window group lacks pages
+    CHECK(pools[0].n_available() == 8);  // and the full one kept all
     CHECK(second.reserve());
-    CHECK_FALSE(pools[0].reserve(8));
+    CHECK(pools[0].n_available() == 7);
 }
 
 }  // namespace takt

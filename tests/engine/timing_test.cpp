@@ -1,6 +1,7 @@
 // Stamps of requests on a clock that only the backend moves: every number is exact.
 #include <cmath>
 
+#include "engine/chunk_budget.h"
 #include "engine_fixture.h"
 
 namespace takt {
@@ -97,7 +98,9 @@ TEST_CASE("a request that waits: its queue time is that of those before it") {
 }
 
 TEST_CASE("a prompt that joins shows in the step gap of who decodes") {
-    TimedFixture fixture;
+    EngineOptions engine_options;
+    engine_options.step_gap_ns = ChunkBudget::kNoLimit;
+    TimedFixture fixture(engine_options);
     Engine& engine = fixture.start();
     std::unique_ptr<Request> late;
     RequestOptions options = prompt_of(4, 5);

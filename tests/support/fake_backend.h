@@ -66,11 +66,15 @@ public:
     MemoryPlan memory() const override { return {}; }
 
 private:
+    // What a position's keys and values would depend on: all tokens up to it.
     struct Slot {
-        uint64_t sequence = 0;
+        uint64_t prefix = 0;
         uint32_t position = 0;
         int32_t token = -1;
     };
+    static uint64_t mix(uint64_t prefix, int32_t token) {
+        return (prefix ^ static_cast<uint64_t>(token + 1)) * 1099511628211ull + 1469598103934665603ull;
+    }
 
     Slot& slot(uint32_t group, const BatchSequence& sequence, uint32_t position) {
         const uint32_t page = sequence.block_tables[group][position / options_.page_tokens];
@@ -80,26 +84,35 @@ private:
     Status run_sequence(const StepBatch& batch, const BatchSequence& sequence) {
         for (uint32_t i = 0; i < sequence.n_rows; ++i) {
             const uint32_t row = sequence.first_row + i, position = sequence.first_position + i;
-            for (uint32_t g = 0; g < slots_.size(); ++g)
-                slot(g, sequence, position) = {sequence.sequence, position, batch.tokens[row]};
+            for (uint32_t g = 0; g < slots_.size(); ++g) {
+                const uint64_t before = position == 0 ? 0 : slot(g, sequence, position - 1).prefix;
+                const Slot made{mix(before, batch.tokens[row]), position, batch.tokens[row]};
+                slot(g, sequence, position) = made;
+            }
             TAKT_RETURN_IF_ERROR(read_back(sequence, position));
             if (batch.wanted[row] != OutputWanted::none) give_row(sequence.sequence, row, position);
         }
         return {};
     }
 
-    // Every position a row may see must still hold what was written for it. Leaves the tokens of a full group
-    // in history_.
+    // Every position a row may see must hold what follows from the one before it, the same in all groups. Leaves the
+    // tokens of a full group in history_.
     Status read_back(const BatchSequence& sequence, uint32_t position) {
         for (uint32_t g = 0; g < slots_.size(); ++g) {
             const uint32_t window = program_->groups[g].window;
+            const uint32_t first = first_visible_position(position, window);
             if (window == 0) history_.clear();
-            for (uint32_t p = first_visible_position(position, window); p <= position; ++p) {
+            for (uint32_t p = first; p <= position; ++p) {
                 const Slot& found = slot(g, sequence, p);
-                if (found.sequence != sequence.sequence || found.position != p) {
+                const bool follows =
+                    p == 0 ? found.prefix == mix(0, found.token)
+                           : p == first || found.prefix == mix(slot(g, sequence, p - 1).prefix, found.token);
+                const bool in_first_group = sequence.block_tables[0][p / options_.page_tokens] != kNoPage;
+                const bool same = !in_first_group || found.prefix == slot(0, sequence, p).prefix;
+                if (found.position != p || !follows || !same) {
                     return Status(StatusCode::internal,
-                                  fmt::format("Group {}: position {} of sequence {} holds position {} of {}.",
-                                              g, p, sequence.sequence, found.position, found.sequence));
+                                  fmt::format("Group {}: position {} of sequence {} holds position {} of another text.",
+                                              g, p, sequence.sequence, found.position));
                 }
                 if (window == 0) history_.push_back(found.token);
             }

@@ -1,0 +1,120 @@
+// Who runs, who waits, who gives way, and which rows the next step has.
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "engine/worker.h"
+
+namespace takt {
+
+// Higher priority first, then who was submitted first: a preempted request stands where it stood.
+void Worker::put_in_order(std::list<Waiting>& list, std::list<Waiting>::iterator place) {
+    const auto before = [](const Waiting& a, const Waiting& b) {
+        return a.priority() != b.priority() ? a.priority() > b.priority() : a.number() < b.number();
+    };
+    auto to = place;
+    while (to != list.begin() && before(*place, *std::prev(to))) --to;
+    list.splice(to, list, place);
+}
+
+// In the order of the queue: one that doesn't fit yet holds back those behind it, so that it isn't starved.
+void Worker::admit() {
+    pages_came_free_ = false;
+    while (!waiting_.empty() && running_.size() + evaluations_.size() < limits_.max_sequences) {
+        Waiting& first = waiting_.front();
+        if (first.request) {
+            if (!admit_request(*first.request)) break;
+            const auto place =
+                std::ranges::find_if(running_, [&](const Running& r) { return first.request->goes_before(*r); });
+            running_.insert(place, std::move(first.request));
+        } else {
+            if (!first.job.pages->reserve()) break;
+            evaluations_.push_back(std::move(first.job));
+        }
+        waiting_.pop_front();
+    }
+}
+
+// Its tokens so far must fit, with a page for each that runs and may want one: else it would take pages that are soon
+// wanted back.
+bool Worker::admit_request(RunningRequest& request) {
+    SequencePages& pages = *request.pages;
+    const auto n_tokens = static_cast<uint32_t>(request.tokens.size());
+    if (limits_.prefix_reuse) request.n_computed = pages.reuse(request.tokens);
+    const auto spare = static_cast<uint32_t>(std::ranges::count_if(running_, [](const Running& r) {
+        return r->pages->n_reachable() + 1 < r->max_total;  // the last token is never computed
+    }));
+    const uint32_t first_step_end = std::min(n_tokens, request.n_computed + limits_.chunk_tokens);
+    if (!pages.has_room(n_tokens, request.n_computed, first_step_end, spare)) {
+        pages.release();
+        request.n_computed = 0;
+        return false;
+    }
+    pages.cover_full_groups(n_tokens);
+    request.preempted = false;
+    return true;
+}
+
+// The last in the order of those that aren't in this step gives way until the rows fit; it may be the request itself.
+bool Worker::make_room(RunningRequest& request, uint32_t n_rows) {
+    while (!request.pages->cover(request.n_computed, request.n_computed + n_rows)) {
+        const auto last = std::find_if(running_.rbegin(), running_.rend(), [](const Running& r) {
+            return !r->preempted && !r->finished && r->n_rows == 0;
+        });
+        preempt(**last);
+        if (last->get() == &request) return false;
+    }
+    return true;
+}
+
+void Worker::preempt(RunningRequest& request) {
+    request.pages->release();
+    request.n_computed = 0;
+    request.preempted = true;
+    request.preempted_ns = runtime_->clock().now_ns();
+    request.state->count_preemption();
+}
+
+void Worker::take_out_preempted() {
+    for (Running& request : running_) {
+        if (!request->preempted) continue;
+        waiting_.push_back({std::move(request), {}});
+        put_in_order(waiting_, std::prev(waiting_.end()));
+    }
+    std::erase(running_, nullptr);
+}
+
+void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {
+    request.state->stamp_scheduled(now_ns, request.n_computed);
+    if (request.preempted_ns == 0) return;
+    if (request.n_generated() == 0) request.state->count_preempted_time(now_ns - request.preempted_ns);
+    request.preempted_ns = 0;
+}
+
+// Decode rows of all, then prompts that are partly done, then new ones, as far as the budget goes.
+void Worker::build_step() {
+    step_.clear();
+    for (const Running& request : running_) {
+        request->n_rows = 0;
+        request->outcome = {};
+    }
+    const auto add = [&](RunningRequest& request, uint32_t n_rows) {
+        if (make_room(request, n_rows)) step_.add_rows(request, n_rows);
+    };
+    for (const Running& request : running_) {
+        if (!request->preempted && !request->in_prefill()) add(*request, 1);
+    }
+    n_decode_rows_ = step_.n_rows();
+    uint32_t budget = std::min(budget_.prompt_rows(n_decode_rows_), limits_.max_rows - n_decode_rows_);
+    for (const bool begun : {true, false}) {
+        for (const Running& request : running_) {
+            if (request->preempted || !request->in_prefill() || request->n_rows > 0) continue;
+            if ((request->n_computed > 0) != begun || budget == 0) continue;
+            add(*request, std::min(budget, request->n_to_compute()));
+            budget -= request->n_rows;
+        }
+    }
+    take_out_preempted();
+}
+
+}  // namespace takt
