@@ -165,6 +165,8 @@ int run(const BenchOptions& options) {
     const takt::Model model = load_model(runtime, options.common);
     const uint32_t chunk = options.chunk != 0 ? options.chunk : kDefaultChunk;
     takt::EngineOptions settings = engine_options(options.common);
+    settings.prefix_reuse = false;  // every repetition computes its prompt
+    settings.step_gap_ns = TAKT_NO_STEP_GAP;
     settings.context_tokens = context_tokens(shape, chunk);
     settings.max_sequences = shape.sequences;
     settings.chunk_tokens = chunk;

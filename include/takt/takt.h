@@ -107,6 +107,7 @@ enum {                                                           /* flags for to
     TAKT_ADD_SPECIAL = 1,                                        /* BOS and EOS as the file says                    */
     TAKT_PARSE_SPECIAL = 2                                       /* control tokens written in the text become ids   */
 };
+#define TAKT_NO_STEP_GAP UINT64_MAX                              /* takt_engine_options.step_gap_ns                */
 #define TAKT_UNDEFINED_NS UINT64_MAX                             /* a time that doesn't exist; doubles use NaN      */
 
 /* ---- Callbacks -------------------------------------------------------------------------------------------------- */
@@ -176,6 +177,13 @@ typedef struct takt_engine_options {
     uint64_t    kv_tokens;           /* positions of all requests together; 0: context_tokens * min(max_sequences, 4) */
     uint32_t    deterministic;       /* 1: no path whose row depends on its neighbours                              */
     uint32_t    kv_type;             /* TAKT_KV_…: how keys and values are stored; 0: the backend's choice          */
+    uint64_t    step_gap_ns;         /* what a step of running requests should take at most while prompts join: their rows
+                                        are as many as fit in; 0: 1.5 times the median of the last 32 steps without
+                                        prompts; TAKT_NO_STEP_GAP: chunk_tokens, however long they take             */
+    uint32_t    no_prefix_reuse;     /* 1: every prompt is computed anew. 0: pages of 32 tokens that an earlier prompt
+                                        or answer began with are shared, until their room is wanted; tokens are the
+                                        same either way                                                             */
+    uint32_t    reserved;            /* 0                                                                            */
 } takt_engine_options;
 
 /* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise
@@ -209,7 +217,8 @@ typedef struct takt_request_options {
     float                 presence_penalty;   /* 0: off                                                            */
     uint32_t              penalty_tokens;     /* the last tokens, prompt included, that penalties look at          */
     uint32_t              ignore_eos;         /* 1: end-of-generation tokens don't end it                          */
-    uint32_t              reserved;
+    int32_t               priority;           /* higher ones are admitted first, and give their pages to others last;
+                                                 equal ones in the order of their coming. Default 0               */
 } takt_request_options;
 
 /* ---- What the library fills -------------------------------------------------------------------------------------- */
@@ -337,7 +346,7 @@ TAKT_API takt_status takt_request_options_init(takt_request_options *options, si
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
-#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0}
+#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0}

@@ -98,6 +98,8 @@ struct EngineOptions {
     std::uint64_t kv_tokens = 0;
     bool deterministic = false;
     std::uint32_t kv_type = TAKT_KV_DEFAULT;
+    std::uint64_t step_gap_ns = 0;
+    bool prefix_reuse = true;
 };
 
 struct RequestOptions {
@@ -120,6 +122,7 @@ struct RequestOptions {
     float presence_penalty = 0;
     std::uint32_t penalty_tokens = 64;
     bool ignore_eos = false;
+    std::int32_t priority = 0;
 };
 
 namespace detail {
@@ -200,6 +203,7 @@ public:
         options.presence_penalty = from.presence_penalty;
         options.penalty_tokens = from.penalty_tokens;
         options.ignore_eos = from.ignore_eos ? 1 : 0;
+        options.priority = from.priority;
         if (call.on_event) options.on_event = &EventCall::call;
         if (call.self) options.on_release = &EventCall::release;
         options.user_data = &call;
@@ -503,6 +507,8 @@ public:
         c.kv_tokens = options.kv_tokens;
         c.deterministic = options.deterministic ? 1 : 0;
         c.kv_type = options.kv_type;
+        c.step_gap_ns = options.step_gap_ns;
+        c.no_prefix_reuse = options.prefix_reuse ? 0 : 1;
         return c;
     }
 

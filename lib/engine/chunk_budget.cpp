@@ -1,5 +1,6 @@
-// The cost of a step with n prompt rows is taken as that of its decode rows and n times the cost of a row, which is
-// learned from steps as large as the ones it is used for: rows that share a read of the weights are cheaper than one.
+// The cost of a step with n prompt rows is taken as that of its decode rows and n times the cost of a row,
+// which is learned from steps as large as the ones it is used for: rows that share a read of the weights are
+// cheaper than one.
 #include "engine/chunk_budget.h"
 
 #include <algorithm>
@@ -7,10 +8,10 @@
 namespace takt {
 namespace {
 
-constexpr double kDefaultGap = 1.5;       // times the median step
-constexpr double kNewest = 0.5;           // weight of the last step's cost of a row
-constexpr uint32_t kFirstPromptRows = 16; // while nothing is known
-constexpr uint32_t kMostGrowth = 2;       // from one step to the next: a cost is known for what was tried alone
+constexpr double kDefaultGap = 1.5;        // times the median step
+constexpr double kNewest = 0.5;            // weight of the last step's cost of a row
+constexpr uint32_t kFirstPromptRows = 16;  // while nothing is known
+constexpr uint32_t kMostGrowth = 2;  // from one step to the next: a cost is known for what was tried alone
 
 }  // namespace
 

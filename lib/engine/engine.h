@@ -23,8 +23,8 @@ struct EngineOptions {
     uint32_t chunk_tokens = 0;    // 0: 512
     uint64_t kv_tokens = 0;       // 0: context_tokens * min(max_sequences, 4)
     bool deterministic = false;
-    uint64_t step_gap_ns = 0;   // see ChunkBudget
-    bool prefix_reuse = true;   // full pages of earlier prompts and answers serve later ones
+    uint64_t step_gap_ns = 0;       // see ChunkBudget
+    bool prefix_reuse = true;       // full pages of earlier prompts and answers serve later ones
     std::optional<DType> kv_dtype;  // unset: the backend's choice, f16 on cpu and f32 on reference
     std::string packed_cache_dir;   // see LoadOptions; for weights that no load brought in before
 };

@@ -1,5 +1,5 @@
-// Pages of one state group: counted references, and full pages kept for reuse by the hash of their whole prefix until
-// the room is wanted, least recently used first.
+// Pages of one state group: counted references, and full pages kept for reuse by the hash of their whole
+// prefix until the room is wanted, least recently used first.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@ public:
     void give_back(uint32_t page);
     bool is_shared(uint32_t page) const { return pages_[page].references > 1; }
 
-    // Makes a full page findable: ids are its page_tokens tokens, hash that of all tokens up to its end. Whoever
-    // published the same before keeps the name.
+    // Makes a full page findable: ids are its page_tokens tokens, hash that of all tokens up to its end.
+    // Whoever published the same before keeps the name.
     void publish(uint32_t page, uint64_t hash, std::span<const int32_t> ids);
     // kNoPage if none is known, or the ids differ. Takes no reference.
     uint32_t find(uint64_t hash, std::span<const int32_t> ids) const;
@@ -38,8 +38,8 @@ private:
         uint64_t hash = 0;
         uint32_t references = 0;
         bool published = false;
-        uint32_t same_bucket = kNone;              // the next page of its bucket
-        uint32_t older = kNone, younger = kNone;   // among the published that nobody uses
+        uint32_t same_bucket = kNone;             // the next page of its bucket
+        uint32_t older = kNone, younger = kNone;  // among the published that nobody uses
     };
     uint32_t& bucket_of(uint64_t hash) { return buckets_[hash & (buckets_.size() - 1)]; }
     void forget(uint32_t page);

@@ -60,9 +60,9 @@ struct RunningRequest {
     uint32_t n_prompt;
     uint32_t n_computed = 0;  // positions whose keys and values are committed
     uint32_t max_total;
-    bool greedy;            // the backend's argmax serves
-    bool finished = false;  // its end was told
-    bool preempted = false;  // gave its pages away and waits
+    bool greedy;                // the backend's argmax serves
+    bool finished = false;      // its end was told
+    bool preempted = false;     // gave its pages away and waits
     uint64_t preempted_ns = 0;  // when
     uint64_t prefill_compute_ns = 0;
     uint32_t first_row = 0, n_rows = 0;  // in the step that is being built or was run; 0 rows: not in it

@@ -43,7 +43,8 @@ void StepBuilder::add_rows(RunningRequest& request, uint32_t n_rows) {
 void StepBuilder::build(const EvaluationJob& job, uint32_t rows) {
     clear();
     const Evaluation& evaluation = *job.evaluation;
-    job.pages->cover(evaluation.n_computed(), evaluation.n_computed() + rows);  // set aside when it was admitted
+    job.pages->cover(evaluation.n_computed(),
+                     evaluation.n_computed() + rows);  // set aside when it was admitted
     const std::span<const int32_t> ids =
         std::span<const int32_t>(evaluation.plan().ids).subspan(evaluation.n_computed(), rows);
     add(evaluation.plan().sequence, *job.pages, ids, evaluation.n_computed(), OutputWanted::none);

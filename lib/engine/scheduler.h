@@ -25,8 +25,8 @@ public:
     StepBatch batch() const { return {tokens_, wanted_, sequences_}; }
 
 private:
-    void add(uint64_t sequence, const SequencePages& pages, std::span<const int32_t> rows, uint32_t first_position,
-             OutputWanted last_wanted);
+    void add(uint64_t sequence, const SequencePages& pages, std::span<const int32_t> rows,
+             uint32_t first_position, OutputWanted last_wanted);
     std::vector<int32_t> tokens_;
     std::vector<OutputWanted> wanted_;
     std::vector<BatchSequence> sequences_;

@@ -117,7 +117,8 @@ uint32_t SequencePages::reuse(std::span<const int32_t> ids) {
     return n * page_tokens_;
 }
 
-uint32_t SequencePages::n_lacking(const Table& table, uint32_t first_row_position, uint32_t end_position) const {
+uint32_t SequencePages::n_lacking(const Table& table, uint32_t first_row_position,
+                                  uint32_t end_position) const {
     const uint32_t end = pages_for(end_position, page_tokens_),
                    first = std::max(table.n_covered, first_needed(table, first_row_position));
     return end > first ? end - first : 0;
@@ -127,7 +128,8 @@ bool SequencePages::has_room(uint32_t n_tokens, uint32_t first_row_position, uin
                              uint32_t spare) const {
     for (size_t g = 0; g < tables_.size(); ++g) {
         const uint32_t end = tables_[g].window == 0 ? n_tokens : step_end;
-        if (pools_[g].n_available() < uint64_t{n_lacking(tables_[g], first_row_position, end)} + spare) return false;
+        if (pools_[g].n_available() < uint64_t{n_lacking(tables_[g], first_row_position, end)} + spare)
+            return false;
     }
     return true;
 }

@@ -1,5 +1,5 @@
-// The block tables of one sequence, one a state group: begun with pages that others computed, grown ahead of a step,
-// freed behind a window, published when full, returned at the end.
+// The block tables of one sequence, one a state group: begun with pages that others computed, grown ahead of
+// a step, freed behind a window, published when full, returned at the end.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t p
 
 class SequencePages {
 public:
-    // Sizes the tables, so that nothing is allocated later. groups and pools outlive this. cache_key: sequences of
-    // another key share no pages.
+    // Sizes the tables, so that nothing is allocated later. groups and pools outlive this. cache_key:
+    // sequences of another key share no pages.
     SequencePages(std::span<const StateGroup> groups, std::vector<PagePool>& pools, uint32_t page_tokens,
                   uint64_t n_tokens, uint32_t max_rows, uint64_t cache_key = 0);
     ~SequencePages() { release(); }
@@ -30,11 +30,12 @@ public:
 
     // Sets the worst case of all groups aside, or nothing: cover() then never fails.
     bool reserve();
-    // Before anything is covered: takes part in the longest run of full pages that is known for these ids, shorter
-    // than all of them so that a row is left to compute. Returns the positions that need no computing.
+    // Before anything is covered: takes part in the longest run of full pages that is known for these ids,
+    // shorter than all of them so that a row is left to compute. Returns the positions that need no
+    // computing.
     uint32_t reuse(std::span<const int32_t> ids);
-    // Whether pages for n_tokens positions, of window groups for a step from first_row_position up to step_end, would
-    // leave `spare` in every pool.
+    // Whether pages for n_tokens positions, of window groups for a step from first_row_position up to
+    // step_end, would leave `spare` in every pool.
     bool has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end, uint32_t spare) const;
     // Takes the pages of groups without a window for n_tokens positions, for which there was room.
     void cover_full_groups(uint32_t n_tokens);

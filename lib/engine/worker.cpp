@@ -232,7 +232,7 @@ void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
         request->n_computed += request->n_rows;
         if (limits_.prefix_reuse) request->pages->publish(request->tokens, request->n_computed);
         if (request->n_to_compute() > 0) continue;  // more prompt to come
-        if (request->state->cancelled()) continue;                   // nobody wants the token
+        if (request->state->cancelled()) continue;  // nobody wants the token
         // Outputs stand in row order; requests may not.
         const uint32_t row = request->first_row + request->n_rows - 1;
         const auto place =

@@ -24,8 +24,8 @@ void Worker::admit() {
         Waiting& first = waiting_.front();
         if (first.request) {
             if (!admit_request(*first.request)) break;
-            const auto place =
-                std::ranges::find_if(running_, [&](const Running& r) { return first.request->goes_before(*r); });
+            const auto place = std::ranges::find_if(
+                running_, [&](const Running& r) { return first.request->goes_before(*r); });
             running_.insert(place, std::move(first.request));
         } else {
             if (!first.job.pages->reserve()) break;
@@ -35,8 +35,8 @@ void Worker::admit() {
     }
 }
 
-// Its tokens so far must fit, with a page for each that runs and may want one: else it would take pages that are soon
-// wanted back.
+// Its tokens so far must fit, with a page for each that runs and may want one: else it would take pages that
+// are soon wanted back.
 bool Worker::admit_request(RunningRequest& request) {
     SequencePages& pages = *request.pages;
     const auto n_tokens = static_cast<uint32_t>(request.tokens.size());
@@ -55,7 +55,8 @@ bool Worker::admit_request(RunningRequest& request) {
     return true;
 }
 
-// The last in the order of those that aren't in this step gives way until the rows fit; it may be the request itself.
+// The last in the order of those that aren't in this step gives way until the rows fit; it may be the request
+// itself.
 bool Worker::make_room(RunningRequest& request, uint32_t n_rows) {
     while (!request.pages->cover(request.n_computed, request.n_computed + n_rows)) {
         const auto last = std::find_if(running_.rbegin(), running_.rend(), [](const Running& r) {

@@ -34,7 +34,7 @@ AT(takt_model_options, descriptor, 72, 4);
 AT(takt_model_options, metadata_only, 76, 4);
 AT(takt_model_options, packed_cache_dir, 80, 8);
 
-FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 48);
+FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 64);
 AT(takt_engine_options, struct_size, 0, 8);
 AT(takt_engine_options, backend, 8, 8);
 AT(takt_engine_options, context_tokens, 16, 4);
@@ -44,6 +44,9 @@ AT(takt_engine_options, chunk_tokens, 28, 4);
 AT(takt_engine_options, kv_tokens, 32, 8);
 AT(takt_engine_options, deterministic, 40, 4);
 AT(takt_engine_options, kv_type, 44, 4);
+AT(takt_engine_options, step_gap_ns, 48, 8);
+AT(takt_engine_options, no_prefix_reuse, 56, 4);
+AT(takt_engine_options, reserved, 60, 4);
 
 FIXED(takt_request_options_size, sizeof(takt_request_options) == 184);
 AT(takt_request_options, struct_size, 0, 8);
@@ -74,7 +77,7 @@ AT(takt_request_options, frequency_penalty, 164, 4);
 AT(takt_request_options, presence_penalty, 168, 4);
 AT(takt_request_options, penalty_tokens, 172, 4);
 AT(takt_request_options, ignore_eos, 176, 4);
-AT(takt_request_options, reserved, 180, 4);
+AT(takt_request_options, priority, 180, 4);
 
 FIXED(takt_event_size, sizeof(takt_event) == 112);
 AT(takt_event, struct_size, 0, 8);

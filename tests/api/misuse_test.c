@@ -168,6 +168,13 @@ static void model_calls(takt_model* model) {
     profile_misuse(model);
     limits.kv_type = 4;
     CHECK_FAILS(INVALID, "kv_type is 4, must be 0 to 3", takt_model_plan(model, &limits, &plan));
+    limits.kv_type = 0;
+    limits.no_prefix_reuse = 2;
+    CHECK_FAILS(INVALID, "no_prefix_reuse is 2", takt_model_plan(model, &limits, &plan));
+    limits.no_prefix_reuse = 0;
+    limits.reserved = 7;
+    CHECK_FAILS(INVALID, "reserved is 7", takt_model_plan(model, &limits, &plan));
+    limits.reserved = 0;
 
     CHECK_FAILS(INVALID, "model", takt_model_tokenize(NULL, "a", 1, 0, ids, 4, &size));
     CHECK_FAILS(INVALID, "text is NULL", takt_model_tokenize(model, NULL, 1, 0, ids, 4, &size));
@@ -265,8 +272,6 @@ static void request_options(takt_engine* engine) {
     REFUSED(INVALID, "384");
     FRESH, ask.ignore_eos = 2;
     REFUSED(INVALID, "ignore_eos is 2");
-    FRESH, ask.reserved = 5;
-    REFUSED(INVALID, "reserved is 5");
     FRESH, ask.temperature = -1.0f;
     REFUSED(INVALID, "temperature");
     FRESH, ask.top_p = 1.5f;

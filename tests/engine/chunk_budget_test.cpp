@@ -11,7 +11,9 @@ namespace {
 // A machine whose step takes as long as reading the weights, or as its rows if that is longer.
 struct Machine {
     double read_ns = 20e6, row_ns = 2e6;
-    uint64_t step(uint32_t rows) const { return static_cast<uint64_t>(std::max(read_ns, rows * row_ns) + 1e5 * rows); }
+    uint64_t step(uint32_t rows) const {
+        return static_cast<uint64_t>(std::max(read_ns, rows * row_ns) + 1e5 * rows);
+    }
 };
 
 }  // namespace

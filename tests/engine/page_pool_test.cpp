@@ -73,8 +73,8 @@ TEST_CASE("a pool is right after thousands of random calls") {
     constexpr uint32_t kPages = 23;
     PagePool pool(kPages, 4);
     std::mt19937 random(5);
-    std::map<uint32_t, int> references;       // of pages in use
-    std::map<uint64_t, uint32_t> published;   // what must be found: those in use at least
+    std::map<uint32_t, int> references;      // of pages in use
+    std::map<uint64_t, uint32_t> published;  // what must be found: those in use at least
     for (int i = 0; i < 20000; ++i) {
         const uint32_t what = random() % 4;
         if (what == 0) {
@@ -93,7 +93,8 @@ TEST_CASE("a pool is right after thousands of random calls") {
             } else if (what == 2) {
                 const uint64_t hash = random() % 40;
                 const bool known = pool.find(hash, ids_of(static_cast<int32_t>(hash))) != kNoPage;
-                const bool named = std::ranges::any_of(published, [&](const auto& e) { return e.second == it->first; });
+                const bool named =
+                    std::ranges::any_of(published, [&](const auto& e) { return e.second == it->first; });
                 pool.publish(it->first, hash, ids_of(static_cast<int32_t>(hash)));
                 if (!known && !named) published[hash] = it->first;
             } else {

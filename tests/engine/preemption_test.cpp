@@ -16,7 +16,8 @@ RequestOptions request_of(int i, int32_t priority, size_t n_prompt = 30, uint32_
 EngineOptions few_pages() {
     EngineOptions options;
     options.context_tokens = 128;
-    options.kv_tokens = 256;  // eight pages and a part of one for each sequence; four requests grow to four each
+    options.kv_tokens =
+        256;  // eight pages and a part of one for each sequence; four requests grow to four each
     options.max_sequences = 4;
     return options;
 }
@@ -43,7 +44,8 @@ TEST_CASE("requests that outgrow the pages give way, in order, and get the token
         std::vector<std::unique_ptr<Request>> requests;
         const std::vector<int32_t> priorities = {0, 0, 1, 0};
         for (size_t i = 0; i < 4; ++i) {
-            requests.push_back(std::move(*submit(engine, request_of(static_cast<int>(i), priorities[i]), heard[i])));
+            requests.push_back(
+                std::move(*submit(engine, request_of(static_cast<int>(i), priorities[i]), heard[i])));
         }
         gate.open();
         std::vector<uint32_t> preemptions;
@@ -70,7 +72,8 @@ TEST_CASE("a higher priority is admitted first, equal ones in the order of their
     std::vector<uint64_t> order;
     fixture.script.before_run = [&](const StepBatch& batch) {
         gate.pass();
-        if (order.empty() || order.back() != batch.sequences[0].sequence) order.push_back(batch.sequences[0].sequence);
+        if (order.empty() || order.back() != batch.sequences[0].sequence)
+            order.push_back(batch.sequences[0].sequence);
         return Status();
     };
     Engine& engine = fixture.start();

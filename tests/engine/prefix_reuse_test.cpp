@@ -65,7 +65,8 @@ TEST_CASE("the same prompt again computes one page at most, and at least one row
     Fixture fixture;
     Engine& engine = fixture.start();
     for (const size_t n : {1u, 31u, 32u, 33u, 64u, 65u}) {
-        const Outcome first = run_one(engine, with_start(n, 0, 0, 3)), again = run_one(engine, with_start(n, 0, 0, 3));
+        const Outcome first = run_one(engine, with_start(n, 0, 0, 3)),
+                      again = run_one(engine, with_start(n, 0, 0, 3));
         INFO(n << " tokens");
         CHECK(again.ids == first.ids);
         CHECK(again.timing.cached_tokens == (n - 1) / 32 * 32);

@@ -56,7 +56,7 @@ TEST_CASE("a sequence gets pages of all groups or of none") {
     const std::vector<StateGroup> groups = {{"full", 0}, {"window", 16}};
     std::vector<PagePool> pools{PagePool(8, 4), PagePool(2, 4)};
     SequencePages first(groups, pools, 4, 16, 4), second(groups, pools, 4, 4, 4);
-    CHECK_FALSE(first.reserve());       // the window group lacks pages
+    CHECK_FALSE(first.reserve());        // the window group lacks pages
     CHECK(pools[0].n_available() == 8);  // and the full one kept all
     CHECK(second.reserve());
     CHECK(pools[0].n_available() == 7);

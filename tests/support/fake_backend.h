@@ -95,8 +95,8 @@ private:
         return {};
     }
 
-    // Every position a row may see must hold what follows from the one before it, the same in all groups. Leaves the
-    // tokens of a full group in history_.
+    // Every position a row may see must hold what follows from the one before it, the same in all groups.
+    // Leaves the tokens of a full group in history_.
     Status read_back(const BatchSequence& sequence, uint32_t position) {
         for (uint32_t g = 0; g < slots_.size(); ++g) {
             const uint32_t window = program_->groups[g].window;
@@ -110,9 +110,10 @@ private:
                 const bool in_first_group = sequence.block_tables[0][p / options_.page_tokens] != kNoPage;
                 const bool same = !in_first_group || found.prefix == slot(0, sequence, p).prefix;
                 if (found.position != p || !follows || !same) {
-                    return Status(StatusCode::internal,
-                                  fmt::format("Group {}: position {} of sequence {} holds position {} of another text.",
-                                              g, p, sequence.sequence, found.position));
+                    return Status(
+                        StatusCode::internal,
+                        fmt::format("Group {}: position {} of sequence {} holds position {} of another text.",
+                                    g, p, sequence.sequence, found.position));
                 }
                 if (window == 0) history_.push_back(found.token);
             }
