@@ -144,7 +144,7 @@ def first_token():
         out = subprocess.run([str(python), "-c", LLAMA_FIRST_TOKEN, str(model_path(SMOL)), PROMPT], capture_output=True, text=True)
         other.append(float(out.stdout))
     here, there = statistics.median(mine[1:]), statistics.median(other[1:])
-    reads = roofline(SMOL)["decode"]["read_bytes_per_second"]
+    reads = rooflines(SMOL)[-1]["decode"]["read_bytes_per_second"]
     quick = here <= 0.150 or reads < 16e9
     return quick and here <= there / 2, f"{here * 1e3:.0f} ms; llama.cpp {there * 1e3:.0f} ms from its load; reads {reads / 1e9:.1f} GB/s"
 
