@@ -80,12 +80,22 @@ private:
 struct Outcome {
     std::vector<std::vector<int32_t>> tokens;             // per request
     std::vector<std::vector<std::vector<float>>> logits;  // per request, per generated token
+    uint64_t n_cached = 0;                                // positions that weren't computed again
+    uint32_t n_preemptions = 0;
 };
 
-RequestOptions request_for(size_t index, std::vector<int32_t> prompt, std::vector<int32_t>& out_tokens) {
+struct Setup {
+    bool at_once = false;
+    uint32_t n_threads = 1, chunk_tokens = 512, context_tokens = 512, kv_tokens = 512 * 10;
+    bool prefix_reuse = false;
+    uint32_t max_tokens = 12;
+};
+
+RequestOptions request_for(size_t index, std::vector<int32_t> prompt, uint32_t max_tokens,
+                           std::vector<int32_t>& out_tokens) {
     RequestOptions options;
     options.prompt_ids = std::move(prompt);
-    options.max_tokens = 12;
+    options.max_tokens = max_tokens;
     options.ignore_eos = true;
     options.sampler.temperature = 0.8f;  // wants logits, so that they can be compared
     options.sampler.seed = 1000 + index;
@@ -98,11 +108,10 @@ RequestOptions request_for(size_t index, std::vector<int32_t> prompt, std::vecto
 
 // Runs the prompts in one engine, all at once or one after the other.
 Outcome run_prompts(const std::shared_ptr<const Model>& model,
-                    const std::vector<std::vector<int32_t>>& prompts, bool at_once, uint32_t n_threads,
-                    uint32_t chunk_tokens) {
+                    const std::vector<std::vector<int32_t>>& prompts, const Setup& setup) {
     Bits bits;
     RuntimeOptions options;
-    options.n_threads = n_threads;
+    options.n_threads = setup.n_threads;
     auto host = Runtime::create(options);
     REQUIRE(host.ok());
     auto cpu = (*host)->find_backend("cpu");
@@ -112,9 +121,11 @@ Outcome run_prompts(const std::shared_ptr<const Model>& model,
     auto runtime = Runtime::create(options, std::move(backends));
     REQUIRE(runtime.ok());
     EngineOptions engine_options;
-    engine_options.context_tokens = 512;
-    engine_options.chunk_tokens = chunk_tokens;
-    engine_options.kv_tokens = 512 * 10;
+    engine_options.context_tokens = setup.context_tokens;
+    engine_options.chunk_tokens = setup.chunk_tokens;
+    engine_options.kv_tokens = setup.kv_tokens;
+    engine_options.max_sequences = 10;
+    engine_options.prefix_reuse = setup.prefix_reuse;
     auto engine = Engine::create(*runtime, model, engine_options);
     INFO(engine.status().message());
     REQUIRE(engine.ok());
@@ -123,14 +134,17 @@ Outcome run_prompts(const std::shared_ptr<const Model>& model,
     outcome.tokens.resize(prompts.size());
     std::vector<std::unique_ptr<Request>> requests;
     for (size_t i = 0; i < prompts.size(); ++i) {
-        auto request = (*engine)->submit(request_for(i, prompts[i], outcome.tokens[i]));
+        auto request =
+            (*engine)->submit(request_for(i % 10, prompts[i], setup.max_tokens, outcome.tokens[i]));
         REQUIRE(request.ok());
         requests.push_back(std::move(*request));
-        if (!at_once) REQUIRE(requests.back()->wait(UINT64_MAX).ok());
+        if (!setup.at_once) REQUIRE(requests.back()->wait(UINT64_MAX).ok());
     }
     for (auto& request : requests) {
         REQUIRE(request->wait(UINT64_MAX).ok());
         CHECK(request->finish_reason() == FinishReason::length);
+        outcome.n_cached += request->timing().cached_tokens;
+        outcome.n_preemptions += request->timeline().n_preemptions;
     }
     // Sequences are named in the order of submission.
     uint64_t sequence = UINT64_MAX;
@@ -158,7 +172,7 @@ void check_same(const Outcome& alone, const Outcome& batch) {
     REQUIRE(alone.logits.size() == batch.logits.size());
     for (size_t i = 0; i < alone.tokens.size(); ++i) {
         INFO("request " << i);
-        CHECK(alone.tokens[i].size() == 12);
+        CHECK(alone.tokens[i].size() >= 12);
         CHECK(alone.tokens[i] == batch.tokens[i]);
         REQUIRE(alone.logits[i].size() == batch.logits[i].size());
         for (size_t step = 0; step < alone.logits[i].size(); ++step) {
@@ -177,13 +191,39 @@ TEST_CASE("ten requests at once have the tokens and the logits' bits that each h
     const auto model = load_real_model(name);
     if (!model) return;
     const auto prompts = ten_prompts(*model);
-    const Outcome alone = run_prompts(model, prompts, false, 1, 512);
+    const Outcome alone = run_prompts(model, prompts, {});
     CHECK(alone.logits.size() == 10);
+    Setup setup;
+    setup.at_once = true;
     SECTION("in one batch on two threads") {
-        check_same(alone, run_prompts(model, prompts, true, 2, 512));
+        setup.n_threads = 2;
+        check_same(alone, run_prompts(model, prompts, setup));
     }
     SECTION("in small chunks on three threads") {
-        check_same(alone, run_prompts(model, prompts, true, 3, 33));
+        setup.n_threads = 3;
+        setup.chunk_tokens = 33;
+        check_same(alone, run_prompts(model, prompts, setup));
+    }
+    SECTION("with pages for few, so that some give theirs away and are computed again") {
+        Setup long_answers;
+        long_answers.max_tokens = setup.max_tokens = 70;
+        setup.context_tokens = setup.kv_tokens = 224;
+        setup.prefix_reuse = GENERATE(false, true);
+        const Outcome crowded = run_prompts(model, prompts, setup);
+        CHECK(crowded.n_preemptions > 0);
+        check_same(run_prompts(model, prompts, long_answers), crowded);
+    }
+    SECTION("a second time, from the pages of the first") {
+        setup.prefix_reuse = true;
+        setup.at_once = false;
+        auto twice = prompts;
+        twice.insert(twice.end(), prompts.begin(), prompts.end());
+        Outcome both = run_prompts(model, twice, setup);
+        CHECK(both.n_cached > 0);
+        Outcome second;
+        second.tokens.assign(both.tokens.begin() + 10, both.tokens.end());
+        second.logits.assign(both.logits.begin() + 10, both.logits.end());
+        check_same(alone, second);
     }
 }
 
