@@ -74,6 +74,9 @@ void Worker::preempt(RunningRequest& request) {
     request.preempted = true;
     request.preempted_ns = runtime_->clock().now_ns();
     request.state->count_preemption();
+    pages_came_free_ = true;
+    if (const uint64_t deadline = request.state->options().deadline_ns; deadline != 0)
+        next_deadline_ns_ = std::min(next_deadline_ns_, deadline);  // it waits again
 }
 
 void Worker::take_out_preempted() {

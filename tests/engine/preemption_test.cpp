@@ -1,4 +1,6 @@
 // Pages run out: who came last of the lowest priority gives way, loses no token, and its times tell.
+#include <algorithm>
+
 #include "engine_fixture.h"
 
 namespace takt {
@@ -62,6 +64,39 @@ TEST_CASE("requests that outgrow the pages give way, in order, and get the token
         CHECK(preemptions[0] == 0);  // the oldest of the others
         CHECK(preemptions[3] > 0);   // the youngest
     }
+}
+
+TEST_CASE("a preempted request that waits again ends at its deadline, and when it is cancelled") {
+    const bool cancels = GENERATE(false, true);
+    EngineOptions options = few_pages();
+    options.prefix_reuse = false;
+    Fixture fixture(options);
+    Gate gate;
+    bool seen = false;
+    std::vector<std::unique_ptr<Request>> requests;
+    fixture.script.before_run = [&](const StepBatch& batch) {
+        gate.pass();
+        const bool here = std::ranges::any_of(batch.sequences, [](const auto& s) { return s.sequence == 4; });
+        if (seen && !here) {
+            if (cancels) requests[3]->cancel();
+            fixture.manual->advance_ns(2'000'000'000);
+        }
+        seen = seen || here;
+        return Status();
+    };
+    Engine& engine = fixture.start();
+    std::vector<Heard> heard(4);
+    for (int i = 0; i < 4; ++i) {
+        RequestOptions request = request_of(i, 0);
+        if (i == 3 && !cancels) request.deadline_ns = 1'000'000'000;
+        requests.push_back(std::move(*submit(engine, request, heard[static_cast<size_t>(i)])));
+    }
+    gate.open();
+    for (const auto& request : requests) REQUIRE(request->wait(UINT64_MAX).ok());
+    CHECK(requests[3]->timeline().n_preemptions == 1);
+    CHECK(heard[3].reason == (cancels ? FinishReason::cancelled : FinishReason::deadline));
+    CHECK(heard[3].ids.size() < 90);
+    for (size_t i = 0; i < 3; ++i) CHECK(heard[i].reason == FinishReason::length);
 }
 
 TEST_CASE("a higher priority is admitted first, equal ones in the order of their coming") {
