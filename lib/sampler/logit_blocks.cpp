@@ -50,7 +50,8 @@ TAKT_INLINE void to_exp(Floats& x) {
 
 TAKT_INLINE void weigh(const float* logits, float highest, float inverse_temperature, Floats& weights) {
     load(logits, weights);
-    weights = (weights - highest) * inverse_temperature;
+    // Halves, whose difference is always finite; a factor of two loses no bit.
+    weights = (weights * 0.5f - highest * 0.5f) * (inverse_temperature * 2);
     to_exp(weights);
 }
 
