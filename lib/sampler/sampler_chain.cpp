@@ -67,11 +67,36 @@ void keep_top_k(std::span<const float> logits, std::span<const float> maxima, si
     candidates.erase(end, candidates.end());
 }
 
-void weigh(float highest, double temperature, const std::vector<Candidate>& candidates,
-           std::vector<double>& weights) {
+template <typename Weight>
+double sum_of(std::span<const Weight> weights) {
+    double all = 0;
+    for (const Weight weight : weights) all += double{weight};
+    return all;
+}
+
+// Returns their sum.
+double weigh(float highest, double temperature, const std::vector<Candidate>& candidates,
+             std::vector<double>& weights) {
     weights.clear();
     for (const Candidate& c : candidates)
         weights.push_back(portable_exp((double{c.logit} - double{highest}) / temperature));
+    return sum_of<double>(weights);
+}
+
+// The first weight at which the sum, which begins with `before`, passes `drawn`; `before` becomes the sum of
+// those ahead of it. Rounding may leave `drawn` at the very end: then the last one with any weight.
+template <typename Weight>
+size_t find_drawn(std::span<const Weight> weights, double drawn, double& before) {
+    double sum = before;
+    size_t found = 0;
+    for (size_t i = 0; i < weights.size(); ++i) {
+        if (weights[i] == 0) continue;
+        found = i;
+        before = sum;
+        sum += double{weights[i]};
+        if (drawn < sum) break;
+    }
+    return found;
 }
 
 // Cuts candidates to the shortest run of first ranks whose weights, after those of the first `n_summed` with
@@ -97,18 +122,12 @@ bool cut_to_weight(float highest, double wanted, size_t n_ranked, size_t n_summe
     return false;
 }
 
-double sum_of(std::span<const float> sums) {
-    double all = 0;
-    for (const float sum : sums) all += double{sum};
-    return all;
-}
-
 // The nucleus of the whole vocabulary, by bands of logits, each ranked after the one above it.
 void keep_nucleus(std::span<const float> logits, std::span<const float> maxima, float highest, double top_p,
                   std::vector<float>& sums, std::vector<Candidate>& candidates) {
     sums.resize(maxima.size());
     block_weights(logits, highest, 1, sums);
-    const double wanted = top_p * sum_of(sums);
+    const double wanted = top_p * sum_of<float>(sums);
     float end = INFINITY;
     double sum = 0;
     for (const float below : {2.0f, 4.0f, 6.0f, 8.0f, 10.0f, 12.0f, 16.0f, INFINITY}) {
@@ -208,11 +227,9 @@ int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_
     if (cut_to_k) {
         keep_top_k(logits, scratch.maxima, options_.top_k, scratch.sums, candidates);
         if (options_.top_p < 1) {
-            weigh(highest, 1, candidates, weights);
-            double all = 0;
-            for (const double w : weights) all += w;
+            const double wanted = options_.top_p * weigh(highest, 1, candidates, weights);
             double sum = 0;
-            cut_to_weight(highest, options_.top_p * all, candidates.size(), 0, sum, candidates);
+            cut_to_weight(highest, wanted, candidates.size(), 0, sum, candidates);
         }
     } else if (options_.top_p < 1) {
         keep_nucleus(logits, scratch.maxima, highest, options_.top_p, scratch.sums, candidates);
@@ -220,19 +237,9 @@ int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_
         collect(logits, scratch.maxima, highest + std::log(options_.min_p) - 0.01f, INFINITY, candidates);
     }
     if (options_.min_p > 0) keep_min_p(highest, options_.min_p, candidates);
-    weigh(highest, options_.temperature, candidates, weights);
-    double all = 0;
-    for (const double w : weights) all += w;
-    const double drawn = random * all;
-    double sum = 0;
-    size_t last = 0;  // rounding may leave `drawn` at the very end: then the last token with any weight
-    for (size_t i = 0; i < candidates.size(); ++i) {
-        if (weights[i] == 0) continue;
-        last = i;
-        sum += weights[i];
-        if (drawn < sum) break;
-    }
-    return candidates[last].id;
+    const double drawn = random * weigh(highest, options_.temperature, candidates, weights);
+    double before = 0;
+    return candidates[find_drawn<double>(weights, drawn, before)].id;
 }
 
 // By id: first the block, then the token in it.
@@ -242,28 +249,14 @@ int32_t SamplerChain::draw_from_all(std::span<const float> logits, float highest
     sums.resize(scratch.maxima.size());
     const float inverse = 1.0f / options_.temperature;
     block_weights(logits, highest, inverse, sums);
-    const double drawn = random * sum_of(sums);
-    double before = 0, sum = 0;
-    size_t block = 0;
-    for (size_t i = 0; i < sums.size(); ++i) {
-        if (sums[i] == 0) continue;
-        block = i;
-        before = sum;
-        sum += double{sums[i]};
-        if (drawn < sum) break;
-    }
-    sum = before;
+    const double drawn = random * sum_of<float>(sums);
+    double before = 0;
+    const size_t block = find_drawn<float>(sums, drawn, before);
     float weights[kLogitBlock];
     const std::span<const float> own = block_of(logits, block);
     weights_of_block(own, highest, inverse, weights);
-    size_t last = 0;
-    for (size_t i = 0; i < own.size(); ++i) {
-        if (weights[i] == 0) continue;
-        last = i;
-        sum += double{weights[i]};
-        if (drawn < sum) break;
-    }
-    return static_cast<int32_t>(block * kLogitBlock + last);
+    const size_t place = find_drawn(std::span<const float>(weights, own.size()), drawn, before);
+    return static_cast<int32_t>(block * kLogitBlock + place);
 }
 
 }  // namespace takt

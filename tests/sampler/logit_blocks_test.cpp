@@ -48,6 +48,21 @@ TEST_CASE("a logit that isn't finite is seen wherever it stands") {
     REQUIRE(block_maxima(largest, maxima));
 }
 
+TEST_CASE("logits as far apart as floats can be have the weights that a high temperature gives them") {
+    const float most = std::numeric_limits<float>::max();
+    const std::vector<float> logits = {most, -most, 0, most / 2};
+    std::vector<float> weights(4), sums(1);
+    weights_of_block(logits, most, 1 / 2e38f, weights);
+    block_weights(logits, most, 1 / 2e38f, sums);
+    double sum = 0;
+    for (size_t i = 0; i < 4; ++i) {
+        const double expected = std::exp((double{logits[i]} - double{most}) / 2e38);
+        CHECK(std::abs(double{weights[i]} - expected) < 1e-5 * expected);
+        sum += expected;
+    }
+    CHECK(std::abs(double{sums[0]} - sum) < 1e-5 * sum);
+}
+
 TEST_CASE(
     "weights are exp within 3e-7, zero for forbidden tokens, and a block's sum is that of its weights") {
     for (const float inverse : {1.0f, 1.25f, 0.1f, 1e6f}) {
