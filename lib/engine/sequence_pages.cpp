@@ -176,12 +176,6 @@ void SequencePages::publish(std::span<const int32_t> ids, uint32_t n_committed) 
     }
 }
 
-uint32_t SequencePages::n_held() const {
-    uint32_t n = 0;
-    for (const Table& table : tables_) n += table.n_covered - table.first_held;
-    return n;
-}
-
 uint32_t SequencePages::n_reachable() const {
     uint32_t n = ~0u;
     for (const Table& table : tables_) n = std::min(n, table.n_covered * page_tokens_);

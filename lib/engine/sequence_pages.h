@@ -45,7 +45,6 @@ public:
     // Makes pages findable that the first n_committed of the ids have filled since the last call.
     void publish(std::span<const int32_t> ids, uint32_t n_committed);
     std::span<const BlockTable> tables() const { return views_; }
-    uint32_t n_held() const;       // pages, of all groups
     uint32_t n_reachable() const;  // positions that every group's pages reach
     void release();
 

@@ -153,10 +153,7 @@ TEST_CASE(
     options.max_waiting = 3;
     Fixture fixture(options);
     Gate gate;
-    fixture.script.before_run = [&](const StepBatch&) {
-        gate.pass();
-        return Status();
-    };
+    fixture.hold_steps(gate);
     Engine& engine = fixture.start();
     std::vector<std::unique_ptr<Request>> requests;
     for (int i = 0; i < 5; ++i) {

@@ -139,10 +139,7 @@ TEST_CASE("a deadline ends a request between two steps") {
     }
     SECTION("in the queue") {
         Gate gate;
-        fixture.script.before_run = [&](const StepBatch&) {
-            gate.pass();
-            return Status();
-        };
+        fixture.hold_steps(gate);
         Heard first_heard, heard;
         auto first = submit(engine, prompt_of(4, 10), first_heard);
         gate.wait_for_arrivals(1);
@@ -266,10 +263,7 @@ TEST_CASE("destroying a request cancels it, waits for the last callback and rele
 TEST_CASE("a request destroyed inside its own callback, or another's, is released after its last callback") {
     Fixture fixture;
     Gate gate;
-    fixture.script.before_run = [&](const StepBatch&) {
-        gate.pass();
-        return Status();
-    };
+    fixture.hold_steps(gate);
     Engine& engine = fixture.start();
     std::atomic<int> n_released = 0;
     std::atomic<int> n_events = 0;

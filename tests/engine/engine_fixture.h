@@ -30,6 +30,28 @@ inline const std::shared_ptr<const Model>& tiny_gemma() {
 constexpr int32_t kEndOfTurn = 382;  // of the tiny llama: <|im_end|>
 constexpr int32_t kLetterA = 64;     // "a"; the 26 letters follow one another
 
+// Lets a step wait until the test says go: what a test submits meanwhile is surely in the queue.
+class Gate {
+public:
+    void close() { open_ = false; }
+    void open() {
+        open_ = true;
+        open_.notify_all();
+    }
+    void pass() {
+        ++n_arrived_;
+        open_.wait(false);
+    }
+    int n_arrived() const { return n_arrived_; }
+    void wait_for_arrivals(int n) const {
+        while (n_arrived_ < n) std::this_thread::yield();
+    }
+
+private:
+    std::atomic<bool> open_{false};
+    std::atomic<int> n_arrived_{0};
+};
+
 struct Fixture {
     explicit Fixture(EngineOptions options = {}, std::shared_ptr<const Model> model = tiny_llama())
         : options_(options), model_(std::move(model)) {
@@ -53,6 +75,13 @@ struct Fixture {
         REQUIRE(created.ok());
         engine = *created;
         return *engine;
+    }
+    // Every step waits at the gate.
+    void hold_steps(Gate& gate) {
+        script.before_run = [&gate](const StepBatch&) {
+            gate.pass();
+            return Status();
+        };
     }
     // For requests that are to be ended from outside: the worker doesn't run far ahead of who reads.
     static void take_a_while() { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }
@@ -126,27 +155,5 @@ inline Result<std::unique_ptr<Request>> submit(Engine& engine, RequestOptions op
 inline void check_identity(const TimingSummary& s) {
     CHECK(s.queue_ns + s.prefill_ns + s.decode_ns + s.finish_ns == s.e2e_ns);
 }
-
-// Lets a step wait until the test says go: what a test submits meanwhile is surely in the queue.
-class Gate {
-public:
-    void close() { open_ = false; }
-    void open() {
-        open_ = true;
-        open_.notify_all();
-    }
-    void pass() {
-        ++n_arrived_;
-        open_.wait(false);
-    }
-    int n_arrived() const { return n_arrived_; }
-    void wait_for_arrivals(int n) const {
-        while (n_arrived_ < n) std::this_thread::yield();
-    }
-
-private:
-    std::atomic<bool> open_{false};
-    std::atomic<int> n_arrived_{0};
-};
 
 }  // namespace takt::test

@@ -37,10 +37,7 @@ TEST_CASE("requests that outgrow the pages give way, in order, and get the token
         options.prefix_reuse = reuse;
         Fixture fixture(options);
         Gate gate;
-        fixture.script.before_run = [&](const StepBatch&) {
-            gate.pass();
-            return Status();
-        };
+        fixture.hold_steps(gate);
         Engine& engine = fixture.start();
         std::vector<Heard> heard(4);
         std::vector<std::unique_ptr<Request>> requests;

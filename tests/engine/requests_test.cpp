@@ -221,10 +221,7 @@ TEST_CASE("events are pulled where there is no callback") {
 TEST_CASE("waiting for events ends when the time is over") {
     Fixture fixture;
     Gate gate;
-    fixture.script.before_run = [&](const StepBatch&) {
-        gate.pass();
-        return Status();
-    };
+    fixture.hold_steps(gate);
     auto request = fixture.start().submit(prompt_of(5, 2));
     CHECK((*request)->next(0).status().code() == StatusCode::timed_out);
     CHECK((*request)->next(1'000'000).status().code() == StatusCode::timed_out);

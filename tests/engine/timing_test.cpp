@@ -74,10 +74,7 @@ TEST_CASE("a request that waits: its queue time is that of those before it") {
     options.max_sequences = 1;
     TimedFixture fixture(options);
     Gate gate;
-    fixture.script.before_run = [&](const StepBatch&) {
-        gate.pass();
-        return Status();
-    };
+    fixture.hold_steps(gate);
     Engine& engine = fixture.start();
     auto first = engine.submit(prompt_of(10, 3));
     gate.wait_for_arrivals(1);
@@ -184,10 +181,7 @@ TEST_CASE("phases add up when a request is cancelled, fails or is looked at whil
     SECTION("looked at from its callback") {
         std::unique_ptr<Request> request;
         Gate gate;
-        fixture.script.before_run = [&](const StepBatch&) {
-            gate.pass();
-            return Status();
-        };
+        fixture.hold_steps(gate);
         RequestOptions options = prompt_of(4, 3);
         std::vector<TimingSummary> seen;
         options.on_event = [&](const Event&) {
