@@ -36,8 +36,9 @@ bool onednn_has_amx() {
 //   avx2    f16    60           105              121
 //
 // bf16 weights there, as below: 240 by the own kernel, 297 to 358 by oneDNN from 128 rows on (AVX-512 BF16).
-// But x is rounded to 8 bits of fraction, 0.17 % of a row of outputs, so only AMX takes it: its peak for bf16
-// is eight times that of AVX-512 for float32. The 128 rows of AMX are not measured on hardware.
+// But x is rounded to 8 bits of fraction, 0.17 % of a row of outputs, so only AMX may take it: its peak for
+// bf16 is eight times that of AVX-512 for float32. The 128 rows of AMX are not measured on hardware
+// (kUseAmx).
 //
 // Block types stay with the own kernels. Their scales change every 32 columns, so oneDNN multiplies slices of
 // 32 into int32 and another pass scales and adds each. 512 rows of 1536 columns, u8 x s8, one thread there:
@@ -60,7 +61,7 @@ namespace {
 using dnnl::memory;
 
 constexpr uint32_t kSgemmPanels = 4;
-// 144 rows: a block of a gated step in one piece.
+// What the scratch holds; the rows of a product are cut into blocks of nearly equal size.
 constexpr uint32_t kBf16Rows = 144, kBf16Panels = 7, kBf16Outputs = kBf16Panels * kPanelRows;
 static_assert(kSgemmPanels * kPanelRows <= onednn_scratch_floats(1));
 static_assert((kBf16Rows + kBf16Outputs) * sizeof(uint16_t) <= onednn_scratch_floats(1) * sizeof(float));

@@ -12,8 +12,11 @@ namespace takt::cpu {
 // Whether oneDNN multiplies on AMX tiles here: the CPU has them, and the operating system lets this process.
 bool onednn_has_amx();
 
+// Off until a machine with AMX has run its path.
+inline constexpr bool kUseAmx = false;
+
 // Rows of one product from which oneDNN is called; 0: never.
-uint32_t onednn_least_rows(IsaLevel level, PackedKind kind, bool amx = onednn_has_amx());
+uint32_t onednn_least_rows(IsaLevel level, PackedKind kind, bool amx = kUseAmx && onednn_has_amx());
 
 // Floats of scratch that a call needs for a matrix of that many columns.
 constexpr uint64_t onednn_scratch_floats(uint32_t columns) {
