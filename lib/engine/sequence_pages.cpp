@@ -70,27 +70,38 @@ uint32_t SequencePages::first_needed(const Table& table, uint32_t first_row_posi
     return (first_row_position - table.window + 1) / page_tokens_;
 }
 
+std::span<const int32_t> SequencePages::ids_of(std::span<const int32_t> ids, uint32_t page) const {
+    return ids.subspan(size_t{page} * page_tokens_, page_tokens_);
+}
+
+// Of the tokens up to the page's end. A sequence's tokens never change, so each is computed once.
+uint64_t SequencePages::hash_of(std::span<const int32_t> ids, uint32_t page) {
+    while (hashes_.size() <= page) {
+        const auto next = static_cast<uint32_t>(hashes_.size());
+        const uint64_t before = next == 0 ? cache_key_ : hashes_.back();
+        hashes_.push_back(checksum64(std::as_bytes(ids_of(ids, next)), before));
+    }
+    return hashes_[page];
+}
+
+uint32_t SequencePages::find(size_t group, std::span<const int32_t> ids, uint32_t page) {
+    return pools_[group].find(hash_of(ids, page), ids_of(ids, page));
+}
+
 // Full pages at the start of the ids that every group could give.
 uint32_t SequencePages::n_known_pages(std::span<const int32_t> ids, uint32_t most) {
-    const auto ids_of = [&](uint32_t page) { return ids.subspan(size_t{page} * page_tokens_, page_tokens_); };
-    uint64_t hash = cache_key_;
-    hashes_.clear();
-    for (uint32_t page = 0; page < most; ++page) {
-        hash = checksum64(std::as_bytes(ids_of(page)), hash);
-        hashes_.push_back(hash);
-    }
     uint32_t n = most;
     for (size_t g = 0; g < tables_.size(); ++g) {
         if (tables_[g].window != 0) continue;
         uint32_t run = 0;
-        while (run < n && pools_[g].find(hashes_[run], ids_of(run)) != kNoPage) ++run;
+        while (run < n && find(g, ids, run) != kNoPage) ++run;
         n = run;
     }
     const auto windows_known = [&](uint32_t n_pages) {
         for (size_t g = 0; g < tables_.size(); ++g) {
             if (tables_[g].window == 0) continue;
             for (uint32_t page = first_needed(tables_[g], n_pages * page_tokens_); page < n_pages; ++page) {
-                if (pools_[g].find(hashes_[page], ids_of(page)) == kNoPage) return false;
+                if (find(g, ids, page) == kNoPage) return false;
             }
         }
         return true;
@@ -107,12 +118,10 @@ uint32_t SequencePages::reuse(std::span<const int32_t> ids) {
         table.first_held = first_needed(table, n * page_tokens_);
         table.n_covered = n;
         for (uint32_t page = table.first_held; page < n; ++page) {
-            table.pages[page] =
-                pools_[g].find(hashes_[page], ids.subspan(size_t{page} * page_tokens_, page_tokens_));
+            table.pages[page] = find(g, ids, page);
             pools_[g].share(table.pages[page]);
         }
     }
-    hashes_.resize(n);
     n_published_ = n;
     return n * page_tokens_;
 }
@@ -166,12 +175,10 @@ bool SequencePages::cover(uint32_t first_row_position, uint32_t n_positions) {
 void SequencePages::publish(std::span<const int32_t> ids, uint32_t n_committed) {
     if (reserved_) return;
     for (; (n_published_ + 1) * page_tokens_ <= n_committed; ++n_published_) {
-        const std::span<const int32_t> own = ids.subspan(size_t{n_published_} * page_tokens_, page_tokens_);
-        const uint64_t before = n_published_ == 0 ? cache_key_ : hashes_[n_published_ - 1];
-        hashes_.push_back(checksum64(std::as_bytes(own), before));
         for (size_t g = 0; g < tables_.size(); ++g) {
             const uint32_t page = tables_[g].pages[n_published_];
-            if (page != kNoPage) pools_[g].publish(page, hashes_.back(), own);
+            if (page != kNoPage)
+                pools_[g].publish(page, hash_of(ids, n_published_), ids_of(ids, n_published_));
         }
     }
 }
@@ -195,7 +202,6 @@ void SequencePages::release() {
         table.first_held = table.n_covered = 0;
     }
     reserved_ = false;
-    hashes_.clear();
     n_published_ = 0;
 }
 

@@ -30,6 +30,8 @@ public:
 
     // Sets the worst case of all groups aside, or nothing: cover() then never fails.
     bool reserve();
+    // ids here and in publish(): all tokens of the sequence, which only grow.
+
     // Before anything is covered: takes part in the longest run of full pages that is known for these ids,
     // shorter than all of them so that a row is left to compute. Returns the positions that need no
     // computing.
@@ -60,6 +62,9 @@ private:
     uint32_t first_needed(const Table& table, uint32_t first_row_position) const;
     uint32_t take(size_t group);
     void give_back(size_t group, uint32_t page);
+    std::span<const int32_t> ids_of(std::span<const int32_t> ids, uint32_t page) const;
+    uint64_t hash_of(std::span<const int32_t> ids, uint32_t page);
+    uint32_t find(size_t group, std::span<const int32_t> ids, uint32_t page);
     uint32_t n_known_pages(std::span<const int32_t> ids, uint32_t most);
 
     std::vector<PagePool>& pools_;
