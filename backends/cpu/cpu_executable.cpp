@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "backend/state_form.h"
 #include "backend/step_batch_check.h"
 #include "base/clock.h"
 #include "cpu/step_names.h"
@@ -146,6 +147,48 @@ Status CpuExecutable::copy_page(uint32_t group, uint32_t from_page, uint32_t to_
         copy_page_bytes(memory_.all_pages()[i].keys.as<std::byte>(), n_pages, from_page, to_page);
         copy_page_bytes(memory_.all_pages()[i].values.as<std::byte>(), n_pages, from_page, to_page);
     }
+    return {};
+}
+
+// Calls visit with the place of each head of each position in the pages and outside. Page by page and head by
+// head, since a run's keys stay in the cache while its positions are taken out one after another.
+template <typename Bytes, typename Visit>
+void CpuExecutable::each_head(const StateRange& range, Bytes bytes, Visit visit) {
+    const KvStateDecl& state = program_->state(range.state);
+    KvPages& pages = memory_.pages(range.state);
+    const size_t key_bytes = row_bytes(*kv_dtype(), state.key_dim),
+                 value_bytes = row_bytes(*kv_dtype(), state.value_dim), heads = state.n_kv_heads;
+    const auto keys = bytes.data(), values = keys + range.n_positions * heads * key_bytes;
+    const uint32_t end = range.first_position + range.n_positions;
+    for (uint32_t first = range.first_position; first < end;) {
+        const uint32_t page_end = std::min(end, (first / pages.page_tokens + 1) * pages.page_tokens);
+        for (uint32_t head = 0; head < heads; ++head) {
+            const KvRun run = pages.run(range.table[first / pages.page_tokens], head);
+            for (uint32_t position = first; position < page_end; ++position) {
+                const size_t index = size_t{position - range.first_position} * heads + head;
+                visit(pages.shape, run, position % pages.page_tokens, keys + index * key_bytes,
+                      values + index * value_bytes);
+            }
+        }
+        first = page_end;
+    }
+}
+
+Status CpuExecutable::read_state(const StateRange& range, std::span<std::byte> out) {
+    TAKT_RETURN_IF_ERROR(check_state_range(*program_, options_, *kv_dtype(), range, out.size()));
+    const uint32_t value_dim = program_->state(range.state).value_dim;
+    each_head(range, out,
+              [&](const KvShape& shape, const KvRun& run, uint32_t token, std::byte* keys,
+                  std::byte* values) { shape.give(run, token, value_dim, keys, values); });
+    return {};
+}
+
+Status CpuExecutable::write_state(const StateRange& range, std::span<const std::byte> in) {
+    TAKT_RETURN_IF_ERROR(check_state_range(*program_, options_, *kv_dtype(), range, in.size()));
+    const uint32_t value_dim = program_->state(range.state).value_dim;
+    each_head(range, in,
+              [&](const KvShape& shape, const KvRun& run, uint32_t token, const std::byte* keys,
+                  const std::byte* values) { shape.take(run, token, value_dim, keys, values); });
     return {};
 }
 

@@ -25,6 +25,9 @@ public:
     Result<std::vector<PartTime>> run_timed(const StepBatch& batch) override;
     Status commit(uint64_t sequence, uint32_t rows_kept) override;
     Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) override;
+    std::optional<DType> kv_dtype() const override { return options_.kv_dtype.value_or(DType::f16); }
+    Status read_state(const StateRange& range, std::span<std::byte> out) override;
+    Status write_state(const StateRange& range, std::span<const std::byte> in) override;
     MemoryPlan memory() const override;
 
 private:
@@ -42,6 +45,8 @@ private:
     void run_step_at(size_t index);
     StepOutput collect(const StepBatch& batch);
     void find_argmax();
+    template <typename Bytes, typename Visit>
+    void each_head(const StateRange& range, Bytes bytes, Visit visit);
     uint32_t n_rows(RowDomain domain) const {
         return static_cast<uint32_t>(domain == RowDomain::tokens ? rows_.places().size()
                                                                  : rows_.outputs().size());

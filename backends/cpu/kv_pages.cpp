@@ -3,15 +3,18 @@
 
 #include <cstring>
 
+#include "tensor/quant_blocks.h"
+
 namespace takt::cpu {
 namespace {
 
-// n elements, each `from_step` and `to_step` apart.
+// n elements, each `from_step` and `to_step` apart, of any alignment.
 template <typename T>
 void copy_spaced(const void* from, size_t from_step, void* to, size_t to_step, size_t n) {
-    const T* in = static_cast<const T*>(from);
-    T* out = static_cast<T*>(to);
-    for (size_t i = 0; i < n; ++i) out[i * to_step] = in[i * from_step];
+    const auto* in = static_cast<const std::byte*>(from);
+    auto* out = static_cast<std::byte*>(to);
+    for (size_t i = 0; i < n; ++i)
+        std::memcpy(out + i * to_step * sizeof(T), in + i * from_step * sizeof(T), sizeof(T));
 }
 
 void copy_elements(KvForm form, const void* from, size_t from_step, void* to, size_t to_step, size_t n) {
@@ -22,6 +25,32 @@ void copy_elements(KvForm form, const void* from, size_t from_step, void* to, si
             return copy_spaced<uint16_t>(from, from_step, to, to_step, n);
         case KvForm::f32:
             return copy_spaced<float>(from, from_step, to, to_step, n);
+    }
+}
+
+// Where a head of q8_0 keeps a position: elements and scales of its n values, each `step` apart.
+struct SplitBlocks {
+    std::byte* elements;
+    uint16_t* scales;
+    size_t step;
+};
+
+// Lanes and scales to GGUF's blocks, in any place.
+void join_blocks(const SplitBlocks& from, std::byte* to, size_t n) {
+    for (size_t i = 0; i < n / kKvBlock; ++i) {
+        BlockQ8_0 block;
+        block.d = from.scales[i * from.step];
+        copy_spaced<int8_t>(from.elements + i * kKvBlock * from.step, from.step, block.values, 1, kKvBlock);
+        std::memcpy(to + i * sizeof block, &block, sizeof block);
+    }
+}
+
+void split_blocks(const std::byte* from, const SplitBlocks& to, size_t n) {
+    for (size_t i = 0; i < n / kKvBlock; ++i) {
+        BlockQ8_0 block;
+        std::memcpy(&block, from + i * sizeof block, sizeof block);
+        to.scales[i * to.step] = block.d;
+        copy_spaced<int8_t>(block.values, 1, to.elements + i * kKvBlock * to.step, to.step, kKvBlock);
     }
 }
 
@@ -72,6 +101,34 @@ void KvShape::copy_position(const KvRun& from, uint32_t from_token, const KvRun&
     const size_t n_scales = value_stride / kKvBlock;
     std::memcpy(value_scales(to) + to_token * n_scales, value_scales(from) + from_token * n_scales,
                 n_scales * sizeof(uint16_t));
+}
+
+void KvShape::give(const KvRun& run, uint32_t token, uint32_t value_dim, std::byte* keys,
+                   std::byte* values) const {
+    std::byte* key = run.keys + token * element_bytes();
+    std::byte* value = run.values + uint64_t{token} * value_stride * element_bytes();
+    if (form == KvForm::q8_0) {
+        join_blocks({key, key_scales(run) + token, run.n_tokens}, keys, key_dim);
+        join_blocks({value, value_scales(run) + uint64_t{token} * value_stride / kKvBlock, 1}, values,
+                    value_dim);
+        return;
+    }
+    copy_elements(form, key, run.n_tokens, keys, 1, key_dim);
+    std::memcpy(values, value, value_dim * element_bytes());
+}
+
+void KvShape::take(const KvRun& run, uint32_t token, uint32_t value_dim, const std::byte* keys,
+                   const std::byte* values) const {
+    std::byte* key = run.keys + token * element_bytes();
+    std::byte* value = run.values + uint64_t{token} * value_stride * element_bytes();
+    if (form == KvForm::q8_0) {
+        split_blocks(keys, {key, key_scales(run) + token, run.n_tokens}, key_dim);
+        split_blocks(values, {value, value_scales(run) + uint64_t{token} * value_stride / kKvBlock, 1},
+                     value_dim);
+        return;
+    }
+    copy_elements(form, keys, 1, key, run.n_tokens, key_dim);
+    std::memcpy(value, values, value_dim * element_bytes());
 }
 
 void KvShape::store(const RowKernels& kernels, const float* keys, const float* values, uint32_t value_dim,

@@ -37,6 +37,10 @@ struct KvShape {
     void point(AttentionTile& tile, int block, const KvRun& run, uint32_t token) const;
     // Keys and values of one position, without their unused rest.
     void copy_position(const KvRun& from, uint32_t from_token, const KvRun& to, uint32_t to_token) const;
+    // Keys and values of one position of one head as they lie outside (backend/state_form.h), and back.
+    void give(const KvRun& run, uint32_t token, uint32_t value_dim, std::byte* keys, std::byte* values) const;
+    void take(const KvRun& run, uint32_t token, uint32_t value_dim, const std::byte* keys,
+              const std::byte* values) const;
     // Stores one position of one head. `scratch` holds key_dim floats or more.
     void store(const RowKernels& kernels, const float* keys, const float* values, uint32_t value_dim,
                const KvRun& run, uint32_t token, void* scratch) const;

@@ -9,9 +9,11 @@
 
 #include "backend/argmax.h"
 #include "backend/batch_rows.h"
+#include "backend/state_form.h"
 #include "backend/step_batch_check.h"
 #include "base/clock.h"
 #include "reference/reference_ops.h"
+#include "tensor/dequantize.h"
 
 namespace takt::reference {
 namespace {
@@ -82,6 +84,40 @@ Status ReferenceExecutable::copy_page(uint32_t group, uint32_t from_page, uint32
     return {};
 }
 
+// Calls body with the floats of the pages and their bytes outside: the keys of each position, then the
+// values.
+template <typename Bytes, typename Body>
+void ReferenceExecutable::each_row(const StateRange& range, Bytes bytes, Body body) {
+    const KvStateDecl& state = program_->state(range.state);
+    const auto walk = [&](AlignedBuffer& pages, uint32_t dim, size_t row_bytes) {
+        const size_t n = size_t{state.n_kv_heads} * dim;
+        for (uint32_t i = 0; i < range.n_positions; ++i) {
+            const size_t slot = slot_of(range.table, range.first_position + i);
+            body(pages.as<float>().subspan(slot * n, n), bytes.first(row_bytes));
+            bytes = bytes.subspan(row_bytes);
+        }
+    };
+    KvPages& pages = memory_.pages(range.state);
+    walk(pages.keys, state.key_dim, key_bytes_per_token(state, *kv_dtype()));
+    walk(pages.values, state.value_dim, value_bytes_per_token(state, *kv_dtype()));
+}
+
+Status ReferenceExecutable::read_state(const StateRange& range, std::span<std::byte> out) {
+    TAKT_RETURN_IF_ERROR(check_state_range(*program_, options_, *kv_dtype(), range, out.size()));
+    each_row(range, out, [&](std::span<const float> row, std::span<std::byte> bytes) {
+        pack_kv(*kv_dtype(), row, bytes);
+    });
+    return {};
+}
+
+Status ReferenceExecutable::write_state(const StateRange& range, std::span<const std::byte> in) {
+    TAKT_RETURN_IF_ERROR(check_state_range(*program_, options_, *kv_dtype(), range, in.size()));
+    each_row(range, in, [&](std::span<float> row, std::span<const std::byte> bytes) {
+        dequantize_row(*kv_dtype(), bytes, row);
+    });
+    return {};
+}
+
 MemoryPlan ReferenceExecutable::memory() const {
     return {weights_->size_bytes(), memory_.state_bytes(), memory_.scratch_bytes()};
 }
@@ -92,7 +128,10 @@ uint32_t ReferenceExecutable::n_rows(ValueId value) const {
 }
 
 size_t ReferenceExecutable::slot_of(const KvStateDecl& state, uint32_t sequence, uint32_t position) const {
-    const BlockTable table = batch_->sequences[sequence].block_tables[state.group];
+    return slot_of(batch_->sequences[sequence].block_tables[state.group], position);
+}
+
+size_t ReferenceExecutable::slot_of(BlockTable table, uint32_t position) const {
     return size_t{table[position / options_.page_tokens]} * options_.page_tokens +
            position % options_.page_tokens;
 }

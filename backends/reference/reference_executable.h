@@ -21,6 +21,9 @@ public:
     Result<StepOutput> run(const StepBatch& batch) override;
     Status commit(uint64_t sequence, uint32_t rows_kept) override;
     Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) override;
+    std::optional<DType> kv_dtype() const override { return options_.kv_dtype.value_or(DType::f32); }
+    Status read_state(const StateRange& range, std::span<std::byte> out) override;
+    Status write_state(const StateRange& range, std::span<const std::byte> in) override;
     MemoryPlan memory() const override;
 
 private:
@@ -28,6 +31,9 @@ private:
     uint32_t n_rows(ValueId value) const;
     // Where the row's sequence keeps `position` of this state: an index into its positions of all pages.
     size_t slot_of(const KvStateDecl& state, uint32_t sequence, uint32_t position) const;
+    size_t slot_of(BlockTable table, uint32_t position) const;
+    template <typename Bytes, typename Body>
+    void each_row(const StateRange& range, Bytes bytes, Body body);
     void attend_head(const AttentionOp& op, uint32_t row, uint32_t head, std::span<double> scores);
 
     void run_op(const EmbedOp& op);

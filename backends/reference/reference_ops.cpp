@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <numbers>
 
@@ -21,6 +22,37 @@ double silu(double x) {
 double gelu_tanh(double x) {
     constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
     return 0.5 * x * (1 + std::tanh(kSqrt2OverPi * (x + 0.044715 * x * x * x)));
+}
+
+// The block with this scale, if it gives back the same values.
+bool fill_block(std::span<const float> values, uint16_t d, BlockQ8_0& block) {
+    const float scale = f16_to_f32(d);
+    block.d = d;
+    for (size_t i = 0; i < values.size(); ++i) {
+        const float q = scale == 0 ? 0 : std::nearbyint(values[i] / scale);
+        if (!(q >= -128 && q <= 127) || q * scale != values[i]) return false;
+        block.values[i] = static_cast<int8_t>(q);
+    }
+    return true;
+}
+
+// The largest value is an int8 times the scale. takt's own blocks nearly always have it at 127; where the
+// scale was too small for all bits of a float16, or another made the block, it is at any other.
+BlockQ8_0 block_of(std::span<const float> values) {
+    constexpr uint16_t kNan = 0x7e00;
+    BlockQ8_0 block{};
+    float largest = 0;
+    for (const float x : values) largest = std::abs(x) > std::abs(largest) ? x : largest;
+    if (largest == 0 && fill_block(values, 0, block)) return block;
+    for (int i = 0; i < 128; ++i) {  // 127 down to 1, then 128
+        const auto q = static_cast<float>(i == 127 ? 128 : 127 - i);
+        for (const float scale : {std::abs(largest) / q, -std::abs(largest) / q}) {
+            if (fill_block(values, f32_to_f16(scale), block)) return block;
+        }
+    }
+    BlockQ8_0 broken{};  // a value isn't finite, and so is none of the block's
+    broken.d = kNan;
+    return broken;
 }
 
 }  // namespace
@@ -93,8 +125,26 @@ void round_kv(DType dtype, std::span<float> row) {
         const bool finite = std::ranges::all_of(block, [](float x) { return std::isfinite(x); });
         for (float& x : block) {
             if (!finite) x = std::numeric_limits<float>::quiet_NaN();
-            if (scale > 0 && finite) x = std::clamp(std::nearbyint(x * (1 / scale)), -127.0f, 127.0f) * scale;
+            // + 0: an int8 knows no negative zero.
+            if (scale > 0 && finite)
+                x = (std::clamp(std::nearbyint(x * (1 / scale)), -127.0f, 127.0f) + 0.0f) * scale;
             if (scale == 0) x = 0;
+        }
+    }
+}
+
+void pack_kv(DType dtype, std::span<const float> row, std::span<std::byte> out) {
+    if (dtype == DType::f32) {
+        std::memcpy(out.data(), row.data(), row.size_bytes());
+    } else if (dtype == DType::f16) {
+        for (size_t i = 0; i < row.size(); ++i) {
+            const uint16_t half = f32_to_f16(row[i]);
+            std::memcpy(out.data() + i * sizeof half, &half, sizeof half);
+        }
+    } else {
+        for (size_t i = 0; i < row.size() / kSmallBlock; ++i) {
+            const BlockQ8_0 block = block_of(row.subspan(i * kSmallBlock, kSmallBlock));
+            std::memcpy(out.data() + i * sizeof block, &block, sizeof block);
         }
     }
 }

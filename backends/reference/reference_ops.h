@@ -33,6 +33,9 @@ void soft_cap_row(float cap, std::span<const float> in, std::span<float> out);
 
 // Keys or values to what pages of this type keep of them, in place; f32 keeps everything.
 void round_kv(DType dtype, std::span<float> row);
+// What such pages hold of a row that round_kv() has been over, or that came out of such bytes: as many as the
+// type takes, and the values that it reads as are those of the row.
+void pack_kv(DType dtype, std::span<const float> row, std::span<std::byte> out);
 
 // Scores to weights that sum to 1, in place.
 void softmax(std::span<double> scores);

@@ -66,6 +66,8 @@ enum {
     TAKT_ERROR_FILE_TRUNCATED        = -102,
     TAKT_ERROR_FILE_INVALID          = -103, /* not GGUF, or a field that contradicts the format                     */
     TAKT_ERROR_FILE_UNSUPPORTED      = -104, /* GGUF of a version, byte order or tensor type that takt doesn't read  */
+    TAKT_ERROR_STATE_CORRUPT         = -105, /* an exported state that is cut, changed or none at all                */
+    TAKT_ERROR_STATE_MISMATCH        = -106, /* one of another model, type of keys and values, or version            */
     TAKT_ERROR_MODEL_UNSUPPORTED     = -200, /* -200 … the model: a family or op that takt doesn't run               */
     TAKT_ERROR_MODEL_INVALID         = -201, /* hyperparameters or tensors that contradict each other                */
     TAKT_ERROR_TOKENIZER_INVALID     = -202,

@@ -38,6 +38,8 @@ constexpr StatusName kStatusNames[] = {
     TAKT_STATUS(TAKT_ERROR_FILE_TRUNCATED, file_truncated),
     TAKT_STATUS(TAKT_ERROR_FILE_INVALID, file_invalid),
     TAKT_STATUS(TAKT_ERROR_FILE_UNSUPPORTED, file_unsupported),
+    TAKT_STATUS(TAKT_ERROR_STATE_CORRUPT, state_corrupt),
+    TAKT_STATUS(TAKT_ERROR_STATE_MISMATCH, state_mismatch),
     TAKT_STATUS(TAKT_ERROR_MODEL_UNSUPPORTED, model_unsupported),
     TAKT_STATUS(TAKT_ERROR_MODEL_INVALID, model_invalid),
     TAKT_STATUS(TAKT_ERROR_TOKENIZER_INVALID, tokenizer_invalid),

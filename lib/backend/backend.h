@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@
 #include "program/program.h"
 
 namespace takt {
+
+struct StateRange;  // backend/state_form.h
 
 // Bytes of weights done and in all; false asks to stop, which ends the load with `cancelled`.
 using LoadProgress = std::function<bool(uint64_t done_bytes, uint64_t total_bytes)>;
@@ -91,6 +94,16 @@ public:
     virtual Status commit(uint64_t sequence, uint32_t rows_kept) = 0;
     // Copies one page of a group, for forks (copy-on-write).
     virtual Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) = 0;
+    // Type of the keys and values in the pages; nothing where they can't leave the device.
+    virtual std::optional<DType> kv_dtype() const { return std::nullopt; }
+    // Keys and values of a range of positions of one layer, in the form of backend/state_form.h, out of the
+    // pages and into them. Whoever calls sees to it that what is read was committed. Bits stay as they are.
+    virtual Status read_state(const StateRange& /*range*/, std::span<std::byte> /*out*/) {
+        return Status(StatusCode::unsupported, "This backend can't give keys and values out.");
+    }
+    virtual Status write_state(const StateRange& /*range*/, std::span<const std::byte> /*in*/) {
+        return Status(StatusCode::unsupported, "This backend can't take keys and values in.");
+    }
     virtual MemoryPlan memory() const = 0;
 };
 

@@ -27,6 +27,8 @@ enum class StatusCode : int32_t {
     file_truncated = -102,
     file_invalid = -103,       // not GGUF, or a field that contradicts the format
     file_unsupported = -104,   // GGUF, but a version, byte order or type that takt doesn't read
+    state_corrupt = -105,      // an exported state that is cut, changed or none at all
+    state_mismatch = -106,     // one of another model, layout or version
     model_unsupported = -200,  // the model: a family or tensor type takt doesn't run
     model_invalid = -201,      // hyperparameters or tensors that contradict each other
     tokenizer_invalid = -202,

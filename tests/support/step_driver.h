@@ -87,8 +87,20 @@ public:
         return all;
     }
 
+    // Of a sequence, one a group.
+    std::vector<BlockTable> tables(uint64_t id) {
+        return {sequences_[id].tables.begin(), sequences_[id].tables.end()};
+    }
+
+    // Pages for a new sequence whose first n_tokens were computed elsewhere; it goes on behind them.
+    std::vector<BlockTable> receive(uint64_t id, uint32_t n_tokens) {
+        advance(reach(id, n_tokens), n_tokens);
+        return tables(id);
+    }
+
     // Gives all pages of a sequence back and forgets it.
     void release(uint64_t id) {
+        if (!sequences_.contains(id)) return;
         for (size_t g = 0; g < free_pages_.size(); ++g) {
             for (uint32_t page : sequences_[id].tables[g]) {
                 if (page != kNoPage) free_pages_[g].push_back(page);
