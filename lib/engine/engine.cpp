@@ -78,6 +78,11 @@ struct Engine::Impl {
 
     uint32_t vocab_size() const { return model->program()->vocab_size; }
     Status load(Backend& chosen, const LoadOptions& how);
+    Result<std::unique_ptr<Executable>> compile_program(Backend& chosen, const Model& of,
+                                                        const CompileOptions& with, const LoadOptions& how);
+    Result<std::unique_ptr<DraftModel>> load_draft(Backend& chosen, const LoadOptions& how);
+    std::unique_ptr<Drafts> new_drafts(const RequestOptions& request, uint64_t name,
+                                       uint32_t max_total) const;
     Status check(const RequestOptions& request) const;
     std::unique_ptr<SequencePages> new_pages(uint64_t n_positions) const {
         return std::make_unique<SequencePages>(model->program()->groups, worker->pools(), compile.page_tokens,
@@ -91,23 +96,45 @@ Engine::~Engine() {
     impl_->worker->stop();
 }
 
+Result<std::unique_ptr<Executable>> Engine::Impl::compile_program(Backend& chosen, const Model& of,
+                                                                  const CompileOptions& with,
+                                                                  const LoadOptions& how) {
+    const std::lock_guard turn(runtime->pool_mutex());
+    auto weights = chosen.load_weights(*of.program(), of, runtime->weight_store(), how);
+    if (!weights.ok()) return weights.status();
+    return chosen.compile(of.program(), std::move(*weights), with);
+}
+
+// Null without a draft model.
+Result<std::unique_ptr<DraftModel>> Engine::Impl::load_draft(Backend& chosen, const LoadOptions& how) {
+    if (!options.draft_model) return std::unique_ptr<DraftModel>();
+    const Model& draft = *options.draft_model;
+    TAKT_RETURN_IF_ERROR(chosen.supports(*draft.program()));
+    const CompileOptions with = make_compile_options(options_of_draft(options), *draft.program());
+    auto executable = compile_program(chosen, draft, with, how);
+    if (!executable.ok()) return executable.status();
+    return std::make_unique<DraftModel>(*runtime, options.draft_model, std::move(*executable), with,
+                                        options.prefix_reuse);
+}
+
 Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     backend = chosen.name();
-    std::unique_ptr<Executable> executable;
-    {
-        const std::lock_guard turn(runtime->pool_mutex());
-        auto weights = chosen.load_weights(*model->program(), *model, runtime->weight_store(), how);
-        if (!weights.ok()) return weights.status();
-        auto compiled = chosen.compile(model->program(), std::move(*weights), compile);
-        if (!compiled.ok()) return compiled.status();
-        executable = std::move(*compiled);
-    }
+    auto executable = compile_program(chosen, *model, compile, how);
+    if (!executable.ok()) return executable.status();
+    auto draft = load_draft(chosen, how);
+    if (!draft.ok()) return draft.status();
     std::vector<PagePool> pools;
     for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages, compile.page_tokens);
-    const WorkerLimits limits{options.max_sequences, options.max_waiting, options.chunk_tokens,
-                              compile.max_rows,      options.step_gap_ns, options.prefix_reuse};
-    worker =
-        std::make_shared<Worker>(runtime, model, std::move(executable), std::move(pools), limits, signal);
+    WorkerLimits limits;
+    limits.max_sequences = options.max_sequences;
+    limits.max_waiting = options.max_waiting;
+    limits.chunk_tokens = options.chunk_tokens;
+    limits.max_rows = compile.max_rows;
+    limits.max_output_rows = compile.max_output_rows;
+    limits.step_gap_ns = options.step_gap_ns;
+    limits.prefix_reuse = options.prefix_reuse;
+    worker = std::make_shared<Worker>(runtime, model, std::move(*executable), std::move(*draft),
+                                      std::move(pools), limits, signal);
     Worker::start(worker);
     return {};
 }
@@ -138,7 +165,18 @@ Result<MemoryPlan> Engine::plan(Runtime& runtime, const Model& model, const Engi
     Result<Backend*> backend = runtime.find_backend(options.backend);
     if (!backend.ok()) return backend.status();
     TAKT_RETURN_IF_ERROR((*backend)->supports(*model.program()));
-    return (*backend)->plan(*model.program(), make_compile_options(*resolved, *model.program()));
+    Result<MemoryPlan> plan =
+        (*backend)->plan(*model.program(), make_compile_options(*resolved, *model.program()));
+    if (!plan.ok() || !options.draft_model) return plan;
+    const Program& draft = *options.draft_model->program();
+    TAKT_RETURN_IF_ERROR((*backend)->supports(draft));
+    const Result<MemoryPlan> more =
+        (*backend)->plan(draft, make_compile_options(options_of_draft(*resolved), draft));
+    if (!more.ok()) return more.status();
+    plan->weight_bytes += more->weight_bytes;
+    plan->state_bytes += more->state_bytes;
+    plan->scratch_bytes += more->scratch_bytes;
+    return plan;
 }
 
 Status Engine::Impl::check(const RequestOptions& request) const {
@@ -148,8 +186,26 @@ Status Engine::Impl::check(const RequestOptions& request) const {
     if (request.prompt_ids.size() + (request.max_tokens > 0 ? 1 : 0) > options.context_tokens)
         return no_room(request.prompt_ids.size(), options.context_tokens);
     TAKT_RETURN_IF_ERROR(check_ids("stop_ids", request.stop_ids, vocab_size()));
+    TAKT_RETURN_IF_ERROR(check_range("max_drafts", request.max_drafts, 0, kMaxDrafts));
+    if (request.drafts == DraftSource::model && !options.draft_model)
+        return Status(StatusCode::invalid_argument, "drafts asks for the draft model, the engine has none.");
     TAKT_RETURN_IF_ERROR(check_stop_strings(request.stop_strings));
     return request.sampler.check(vocab_size());
+}
+
+// Null where it doesn't speculate.
+std::unique_ptr<Drafts> Engine::Impl::new_drafts(const RequestOptions& request, uint64_t name,
+                                                 uint32_t max_total) const {
+    const bool by_model = request.drafts == DraftSource::model ||
+                          (request.drafts == DraftSource::automatic && options.draft_model);
+    if (!by_model && request.drafts != DraftSource::ngram) return nullptr;
+    auto drafts = std::make_unique<Drafts>(request.max_drafts == 0 ? kMaxDrafts : request.max_drafts);
+    if (by_model) {
+        drafts->sequence = worker->draft_model()->new_sequence(name, max_total);
+    } else {
+        drafts->ngrams = std::make_unique<NgramIndex>(max_total);
+    }
+    return drafts;
 }
 
 Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
@@ -166,9 +222,11 @@ Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
             std::make_shared<RequestState>(std::move(options), std::move(shared), submitted_ns, max_events);
         // The last token is sampled but never computed.
         const uint64_t n_positions = std::max(n_prompt, max_total - 1);
-        auto running = std::make_unique<RunningRequest>(state, impl_->worker->next_sequence(),
-                                                        static_cast<uint32_t>(max_total), impl_->vocab_size(),
-                                                        impl_->texts, impl_->new_pages(n_positions));
+        const uint64_t name = impl_->worker->next_sequence();
+        const auto total = static_cast<uint32_t>(max_total);
+        auto running = std::make_unique<RunningRequest>(state, name, total, impl_->vocab_size(), impl_->texts,
+                                                        impl_->new_pages(n_positions),
+                                                        impl_->new_drafts(state->options(), name, total));
         auto request = std::make_unique<Request>(nullptr);
         TAKT_RETURN_IF_ERROR(impl_->worker->submit(std::move(running)));
         request->state_ = std::move(state);

@@ -26,7 +26,9 @@ struct EngineOptions {
     uint64_t step_gap_ns = 0;       // see ChunkBudget
     bool prefix_reuse = true;       // full pages of earlier prompts and answers serve later ones
     std::optional<DType> kv_dtype;  // unset: the backend's choice, f16 on cpu and f32 on reference
-    std::string packed_cache_dir;   // see LoadOptions; for weights that no load brought in before
+    // Null: none. Of the same vocabulary; has pages for as many positions as the model.
+    std::shared_ptr<const Model> draft_model;
+    std::string packed_cache_dir;  // see LoadOptions; for weights that no load brought in before
 };
 
 class Engine {

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "engine/draft_model.h"
 #include "engine/sequence_pages.h"
 
 namespace takt {
@@ -46,6 +47,14 @@ Result<EngineOptions> resolve_options(EngineOptions options, const Model& model)
     // So that the longest request fits once it is alone.
     TAKT_RETURN_IF_ERROR(check_range("kv_tokens", options.kv_tokens, options.context_tokens, kMaxKvTokens));
     options.chunk_tokens = std::min(options.chunk_tokens, options.context_tokens);
+    if (options.draft_model) TAKT_RETURN_IF_ERROR(check_same_vocabulary(model, *options.draft_model));
+    return options;
+}
+
+EngineOptions options_of_draft(EngineOptions options) {
+    options.context_tokens = std::min(options.context_tokens, options.draft_model->config().context_tokens);
+    options.chunk_tokens = std::min(options.chunk_tokens, options.context_tokens);
+    options.kv_dtype.reset();
     return options;
 }
 

@@ -15,6 +15,9 @@ Status check_range(std::string_view field, uint64_t value, uint64_t lowest, uint
 
 Result<EngineOptions> resolve_options(EngineOptions options, const Model& model);
 
+// What the draft model of resolved options is compiled with.
+EngineOptions options_of_draft(EngineOptions options);
+
 // options: resolved. Rows of a step: max_rows of the result; pages: n_pages.
 CompileOptions make_compile_options(const EngineOptions& options, const Program& program);
 

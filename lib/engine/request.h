@@ -31,8 +31,17 @@ struct Event {
     FinishReason finish_reason = FinishReason::none;
     StatusCode status = StatusCode::ok;
     uint32_t step_rows = 0;
+    uint32_t step_token_index = 0, step_tokens = 0;  // of the tokens that its step gave this request
     uint64_t submitted_ns = 0, scheduled_ns = 0, computed_ns = 0, ready_ns = 0, delivered_ns = 0,
              compute_ns = 0;
+};
+
+// Where guesses at the next tokens come from; they are verified several in a step, and tokens are the same.
+enum class DraftSource : uint32_t {
+    automatic,  // the engine's draft model, if it has one
+    none,
+    ngram,  // what followed the same tokens earlier in this text
+    model,
 };
 
 struct RequestOptions {
@@ -46,6 +55,8 @@ struct RequestOptions {
     int32_t priority = 0;      // higher ones are served first and keep their pages longer
     // Entry of the call, where that was before Engine::submit; empty: now.
     std::optional<uint64_t> submitted_ns;
+    DraftSource drafts = DraftSource::automatic;
+    uint32_t max_drafts = 0;                     // in a step; 0: as many as are sensible
     std::function<bool(const Event&)> on_event;  // false cancels; empty: events are pulled
     std::function<void()> on_release;            // once, after the last callback
 };

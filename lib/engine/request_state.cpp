@@ -118,25 +118,42 @@ void RequestState::count_computed(uint32_t n_prompt_tokens) {
     timeline_.computed_tokens += n_prompt_tokens;
 }
 
-void RequestState::push_token(int32_t id, std::string_view text, const StepStamp& step, uint32_t step_rows) {
-    Event event;
-    {
-        const std::lock_guard lock(mutex_);
-        timeline_.steps.push_back(step);
-        event = make_event(EventType::token, step_rows);
-        event.token_id = id;
-        event.token_index = n_tokens_++;
-        event.computed_ns = step.computed_ns;
-        event.ready_ns = step.sampled_ns;
-        event.compute_ns = step.compute_ns;
-        if (!pushes()) store(event, text);
+void RequestState::count_drafts(uint32_t n_drafted, uint32_t n_accepted) {
+    const std::lock_guard lock(mutex_);
+    for (uint32_t i = 0; i < n_drafted; ++i) ++timeline_.drafted[i];
+    for (uint32_t i = 0; i < n_accepted; ++i) ++timeline_.accepted[i];
+}
+
+void RequestState::count_draft_time(uint64_t ns) {
+    const std::lock_guard lock(mutex_);
+    timeline_.draft_ns += ns;
+}
+
+uint32_t RequestState::push_tokens(std::span<const ChosenToken> tokens, std::string_view text,
+                                   const StepStamp& step, uint32_t step_rows) {
+    for (uint32_t i = 0; i < tokens.size(); ++i) {
+        const ChosenToken& token = tokens[i];
+        const std::string_view own_text = text.substr(token.text_begin, token.text_bytes);
+        Event event;
+        {
+            const std::lock_guard lock(mutex_);
+            if (i == 0) timeline_.steps.push_back(step);
+            timeline_.steps.back().n_tokens = i + 1;
+            event = make_event(EventType::token, step_rows);
+            event.token_id = token.id;
+            event.token_index = n_tokens_++;
+            event.step_token_index = i;
+            event.step_tokens = static_cast<uint32_t>(tokens.size());
+            event.computed_ns = step.computed_ns;
+            event.ready_ns = step.sampled_ns;
+            event.compute_ns = step.compute_ns;
+            if (!pushes()) store(event, own_text);
+        }
+        event.text = own_text;
+        if (pushes() && !deliver(options_.on_event, event)) return i + 1;
     }
-    event.text = text;
-    if (pushes()) {
-        deliver(options_.on_event, event);
-    } else {
-        changed_.notify_all();
-    }
+    if (!pushes()) changed_.notify_all();
+    return static_cast<uint32_t>(tokens.size());
 }
 
 void RequestState::finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns,

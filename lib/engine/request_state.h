@@ -34,6 +34,12 @@ struct WorkerSignal {
     }
 };
 
+// A token that a step gave, and its part of the step's text.
+struct ChosenToken {
+    int32_t id = -1;
+    uint32_t text_begin = 0, text_bytes = 0;
+};
+
 class RequestState {
 public:
     struct Shared {
@@ -69,8 +75,12 @@ public:
     void count_preemption();
     void count_preempted_time(uint64_t ns);
     void count_computed(uint32_t n_prompt_tokens);
-    // Queues or delivers. text is copied where it must live on.
-    void push_token(int32_t id, std::string_view text, const StepStamp& step, uint32_t step_rows);
+    void count_drafts(uint32_t n_drafted, uint32_t n_accepted);
+    void count_draft_time(uint64_t ns);
+    // Queues or delivers the tokens of a step one by one; with a callback those that it still wants. Returns
+    // how many. text, of all of them, is copied where it must live on.
+    uint32_t push_tokens(std::span<const ChosenToken> tokens, std::string_view text, const StepStamp& step,
+                         uint32_t step_rows);
     void finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns,
                 uint32_t step_rows) noexcept;
 

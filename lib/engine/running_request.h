@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "engine/drafts.h"
 #include "engine/request_state.h"
 #include "engine/sequence_pages.h"
 #include "engine/text_stream.h"
@@ -17,7 +18,7 @@ struct RunningRequest {
     // max_total: prompt and generated tokens together, at most.
     RunningRequest(std::shared_ptr<RequestState> request_state, uint64_t name, uint32_t max_tokens_in_all,
                    uint32_t vocab_size, std::shared_ptr<const TokenTexts> texts,
-                   std::unique_ptr<SequencePages> own_pages)
+                   std::unique_ptr<SequencePages> own_pages, std::unique_ptr<Drafts> own_drafts)
         : state(std::move(request_state)),
           sequence(name),
           pages(std::move(own_pages)),
@@ -25,9 +26,13 @@ struct RunningRequest {
           text(std::move(texts), state->options().stop_strings),
           n_prompt(static_cast<uint32_t>(state->options().prompt_ids.size())),
           max_total(max_tokens_in_all),
-          greedy(state->options().sampler.is_plain_greedy()) {
-        tokens.reserve(max_total);
+          greedy(state->options().sampler.is_plain_greedy()),
+          drafts(std::move(own_drafts)) {
+        tokens.reserve(max_total + kMaxDrafts);
         tokens.assign(state->options().prompt_ids.begin(), state->options().prompt_ids.end());
+        const size_t n_most = drafts ? kMaxDrafts + 1 : 1;
+        outcome.tokens.reserve(n_most);
+        outcome.text.reserve(n_most * 64);
     }
 
     // Its next rows are not the last token's alone: prompt, or after a preemption all tokens again.
@@ -38,17 +43,35 @@ struct RunningRequest {
         const int32_t own = state->options().priority, others = other.state->options().priority;
         return own != others ? own > others : sequence < other.sequence;
     }
+    // Drafts that a step may verify: the last token is sampled, but never computed.
+    uint32_t n_may_draft() const {
+        return max_total - std::min(max_total, static_cast<uint32_t>(tokens.size()) + 1);
+    }
+    // Its reader stopped amid the tokens of a step: the last n_tokens were never said.
+    void forget_untold(uint32_t n_tokens) {
+        tokens.resize(tokens.size() - n_tokens);
+        n_computed = std::min(n_computed, static_cast<uint32_t>(tokens.size()));
+        text_is_ahead = true;
+    }
     uint32_t n_generated() const { return static_cast<uint32_t>(tokens.size()) - n_prompt; }
 
-    // What a step brought; told only after all requests of the step have their token and its stamp.
+    // What a step brought; told only after all requests of the step have their tokens and their stamp.
     struct Outcome {
-        bool has_token = false;
-        int32_t token = -1;
-        std::string_view text;  // borrowed from `text`
+        std::vector<ChosenToken> tokens;  // one, or more where drafts were accepted; sized when made
+        std::string text;                 // of all of them
         StepStamp stamp;
         FinishReason reason = FinishReason::none;
         Status status;
         uint64_t end_ns = 0;
+
+        void clear() {
+            tokens.clear();
+            text.clear();
+            stamp = {};
+            reason = FinishReason::none;
+            status = {};
+            end_ns = 0;
+        }
     };
 
     std::shared_ptr<RequestState> state;
@@ -60,12 +83,15 @@ struct RunningRequest {
     uint32_t n_prompt;
     uint32_t n_computed = 0;  // positions whose keys and values are committed
     uint32_t max_total;
-    bool greedy;                // the backend's argmax serves
-    bool finished = false;      // its end was told
-    bool preempted = false;     // gave its pages away and waits
-    uint64_t preempted_ns = 0;  // when
+    bool greedy;                 // the backend's argmax serves
+    bool finished = false;       // its end was told
+    bool text_is_ahead = false;  // of what was told: its reader stopped amid the tokens of a step
+    bool preempted = false;      // gave its pages away and waits
+    uint64_t preempted_ns = 0;   // when
     uint64_t prefill_compute_ns = 0;
     uint32_t first_row = 0, n_rows = 0;  // in the step that is being built or was run; 0 rows: not in it
+    uint32_t n_drafts = 0;               // of the rows: those behind the last token, its first drafts
+    std::unique_ptr<Drafts> drafts;      // null: it doesn't speculate
     Outcome outcome;
 };
 

@@ -40,6 +40,17 @@ void StepBuilder::add_rows(RunningRequest& request, uint32_t n_rows) {
     add(request.sequence, *request.pages, rows, request.n_computed, is_last ? wanted : OutputWanted::none);
 }
 
+void StepBuilder::add_decode_rows(RunningRequest& request, uint32_t n_drafts) {
+    add_rows(request, 1);
+    request.n_drafts = n_drafts;
+    if (n_drafts == 0) return;
+    request.n_rows += n_drafts;
+    sequences_.back().n_rows += n_drafts;
+    const auto begin = request.drafts->ids.begin();
+    tokens_.insert(tokens_.end(), begin, begin + n_drafts);
+    wanted_.insert(wanted_.end(), n_drafts, wanted_.back());
+}
+
 void StepBuilder::build(const EvaluationJob& job, uint32_t rows) {
     clear();
     const Evaluation& evaluation = *job.evaluation;

@@ -37,26 +37,38 @@ FinishReason TokenChooser::reason_to_end(const RunningRequest& request, bool end
     return FinishReason::none;
 }
 
-void TokenChooser::choose(RunningRequest& request, const StepOutput& output, size_t output_row,
-                          uint64_t computed_ns) {
+// False where the request ends with it.
+bool TokenChooser::choose_one(RunningRequest& request, const StepOutput& output, size_t output_row) {
     RunningRequest::Outcome& outcome = request.outcome;
     const Result<int32_t> id = pick(request, output, output_row);
-    outcome.end_ns = clock_.now_ns();
     if (!id.ok()) {
         outcome.reason = FinishReason::error;
         outcome.status = id.status();
-        return;
+        return false;
     }
-    outcome.has_token = true;
-    outcome.token = *id;
-    outcome.stamp.computed_ns = computed_ns;
-    outcome.stamp.sampled_ns = outcome.end_ns;
-    outcome.stamp.compute_ns = request.n_generated() == 0 ? request.prefill_compute_ns : output.compute_ns;
-    outcome.stamp.n_tokens = 1;
     const bool ends = ends_generation(request.state->options(), *id);
     request.tokens.push_back(*id);
-    if (!ends) outcome.text = request.text.append(*id);  // the token that ends it has no text
+    ChosenToken& token = outcome.tokens.emplace_back();
+    token.id = *id;
+    token.text_begin = static_cast<uint32_t>(outcome.text.size());
+    if (!ends) outcome.text += request.text.append(*id);  // the token that ends it has no text
+    token.text_bytes = static_cast<uint32_t>(outcome.text.size()) - token.text_begin;
     outcome.reason = reason_to_end(request, ends);
+    return outcome.reason == FinishReason::none;
+}
+
+uint32_t TokenChooser::choose(RunningRequest& request, const StepOutput& output, size_t output_row,
+                              uint64_t computed_ns) {
+    RunningRequest::Outcome& outcome = request.outcome;
+    const bool is_first = request.n_generated() == 0;
+    for (uint32_t i = 0; choose_one(request, output, output_row + i); ++i) {
+        if (i == request.n_drafts || outcome.tokens.back().id != request.drafts->ids[i]) break;
+    }
+    outcome.end_ns = clock_.now_ns();
+    outcome.stamp.computed_ns = computed_ns;
+    outcome.stamp.sampled_ns = outcome.end_ns;
+    outcome.stamp.compute_ns = is_first ? request.prefill_compute_ns : output.compute_ns;
+    return static_cast<uint32_t>(outcome.tokens.size());
 }
 
 }  // namespace takt

@@ -16,10 +16,14 @@ public:
     TokenChooser(const Clock& clock, std::shared_ptr<const Tokenizer> tokenizer, uint32_t vocab_size)
         : clock_(clock), tokenizer_(std::move(tokenizer)), vocab_size_(vocab_size), scratch_(vocab_size) {}
 
-    // Fills the request's outcome. output_row: the place of its row among the outputs.
-    void choose(RunningRequest& request, const StepOutput& output, size_t output_row, uint64_t computed_ns);
+    // Fills the request's outcome: one token, and one for each of its drafts as long as they are what is
+    // chosen anyway. output_row: the place of its first such row among the outputs. Returns how many.
+    uint32_t choose(RunningRequest& request, const StepOutput& output, size_t output_row,
+                    uint64_t computed_ns);
+    SamplerScratch& scratch() { return scratch_; }
 
 private:
+    bool choose_one(RunningRequest& request, const StepOutput& output, size_t output_row);
     Result<int32_t> pick(const RunningRequest& request, const StepOutput& output, size_t output_row);
     bool ends_generation(const RequestOptions& options, int32_t id) const;
     FinishReason reason_to_end(const RunningRequest& request, bool ends) const;

@@ -20,8 +20,8 @@ constexpr std::chrono::milliseconds kDeadlinePoll{
 }  // namespace
 
 Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
-               std::unique_ptr<Executable> executable, std::vector<PagePool> pools,
-               const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal)
+               std::unique_ptr<Executable> executable, std::unique_ptr<DraftModel> draft,
+               std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal)
     : runtime_(std::move(runtime)),
       model_(std::move(model)),
       executable_(std::move(executable)),
@@ -30,7 +30,9 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
       signal_(std::move(signal)),
       step_(limits.max_rows, limits.max_sequences),
       budget_(limits.chunk_tokens, limits.step_gap_ns),
-      chooser_(runtime_->clock(), model_->tokenizer(), model_->program()->vocab_size) {
+      chooser_(runtime_->clock(), model_->tokenizer(), model_->program()->vocab_size),
+      speculation_(*runtime_, std::move(draft),
+                   {limits.max_sequences, limits.max_rows, limits.max_output_rows, limits.chunk_tokens}) {
     running_.reserve(limits_.max_sequences);
     evaluations_.reserve(limits_.max_sequences);
 }
@@ -200,6 +202,8 @@ void Worker::step_requests() {
 
 // The engine's turn ends before anyone is called back.
 Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
+    speculation_.propose(running_, budget_.prompt_rows(static_cast<uint32_t>(running_.size())),
+                         chooser_.scratch());
     build_step();
     const Runtime::StepTurn turn(*runtime_, step_.n_rows());
     const uint64_t begin_ns = runtime_->clock().now_ns();
@@ -210,41 +214,59 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     computed_ns = runtime_->clock().now_ns();
     if (!result.ok()) return result.status();
     budget_.record(n_decode_rows_, step_.n_rows() - n_decode_rows_, computed_ns - begin_ns);
+    if (step_.n_rows() == n_decode_rows_) speculation_.record_step(n_decode_rows_, computed_ns - begin_ns);
     output = *result;
-    for (const Running& request : running_) {
-        if (request->n_rows == 0) continue;
-        request->outcome.status = executable_->commit(request->sequence, request->n_rows);
-        if (!request->outcome.status.ok()) request->outcome.reason = FinishReason::error;
-        request->outcome.end_ns = computed_ns;
-    }
     return {};
+}
+
+// Its tokens, and what stays of its rows: drafts that were wrong are forgotten.
+void Worker::take_rows(RunningRequest& request, const StepOutput& output, uint64_t computed_ns) {
+    const bool was_first = request.n_generated() == 0;
+    if (request.in_prefill() && was_first) {
+        request.prefill_compute_ns += output.compute_ns;
+        request.state->count_computed(request.n_rows);
+    }
+    uint32_t n_kept = request.n_rows - request.n_drafts;
+    const bool wants_token = request.n_computed + n_kept == request.tokens.size();
+    if (wants_token && !request.state->cancelled()) {
+        // Outputs stand in row order; requests may not.
+        const uint32_t row = request.first_row + n_kept - 1;
+        const auto place =
+            std::lower_bound(output.rows.begin(), output.rows.end(), row) - output.rows.begin();
+        const uint32_t n_chosen = chooser_.choose(request, output, static_cast<size_t>(place), computed_ns);
+        if (n_chosen > 1) n_kept += n_chosen - 1;
+        Speculation::record(request, n_chosen);
+    }
+    const Status committed = executable_->commit(request.sequence, n_kept);
+    if (!committed.ok()) {
+        request.outcome.clear();
+        request.outcome.reason = FinishReason::error;
+        request.outcome.status = committed;
+        request.outcome.end_ns = computed_ns;
+        return;
+    }
+    request.n_computed += n_kept;
+    if (limits_.prefix_reuse) request.pages->publish(request.tokens, request.n_computed);
 }
 
 // All tokens are chosen and stamped before the first callback runs: a slow reader of one request is no
 // other's latency.
 void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
     for (const Running& request : running_) {
-        if (request->n_rows == 0 || request->outcome.reason != FinishReason::none) continue;
-        if (request->in_prefill() && request->n_generated() == 0) {
-            request->prefill_compute_ns += output.compute_ns;
-            request->state->count_computed(request->n_rows);
-        }
-        request->n_computed += request->n_rows;
-        if (limits_.prefix_reuse) request->pages->publish(request->tokens, request->n_computed);
-        if (request->n_to_compute() > 0) continue;  // more prompt to come
-        if (request->state->cancelled()) continue;  // nobody wants the token
-        // Outputs stand in row order; requests may not.
-        const uint32_t row = request->first_row + request->n_rows - 1;
-        const auto place =
-            std::lower_bound(output.rows.begin(), output.rows.end(), row) - output.rows.begin();
-        chooser_.choose(*request, output, static_cast<size_t>(place), computed_ns);
+        if (request->n_rows > 0) take_rows(*request, output, computed_ns);
     }
 }
 
 void Worker::tell(RunningRequest& request) {
     RunningRequest::Outcome& outcome = request.outcome;
-    if (outcome.has_token)
-        request.state->push_token(outcome.token, outcome.text, outcome.stamp, step_.n_rows());
+    if (!outcome.tokens.empty()) {
+        const uint32_t n_told =
+            request.state->push_tokens(outcome.tokens, outcome.text, outcome.stamp, step_.n_rows());
+        if (n_told < outcome.tokens.size()) {
+            request.forget_untold(static_cast<uint32_t>(outcome.tokens.size()) - n_told);
+            outcome.reason = FinishReason::none;
+        }
+    }
     if (outcome.reason != FinishReason::none) {
         finish(request, outcome.reason, std::move(outcome.status), outcome.end_ns);
     } else if (request.state->cancelled()) {

@@ -14,13 +14,14 @@
 #include "engine/running_request.h"
 #include "engine/runtime.h"
 #include "engine/scheduler.h"
+#include "engine/speculation.h"
 #include "engine/token_chooser.h"
 #include "model/model.h"
 
 namespace takt {
 
 struct WorkerLimits {
-    uint32_t max_sequences = 0, max_waiting = 0, chunk_tokens = 0, max_rows = 0;
+    uint32_t max_sequences = 0, max_waiting = 0, chunk_tokens = 0, max_rows = 0, max_output_rows = 0;
     uint64_t step_gap_ns = 0;  // see ChunkBudget
     bool prefix_reuse = true;
 };
@@ -36,8 +37,8 @@ struct Waiting {
 class Worker {
 public:
     Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
-           std::unique_ptr<Executable> executable, std::vector<PagePool> pools, const WorkerLimits& limits,
-           std::shared_ptr<WorkerSignal> signal);
+           std::unique_ptr<Executable> executable, std::unique_ptr<DraftModel> draft,
+           std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal);
     // Throws what std::thread throws. The thread keeps its worker alive.
     static void start(const std::shared_ptr<Worker>& worker);
     // Cancels everything and waits for the last callback; inside one, lets the thread end by itself.
@@ -48,6 +49,7 @@ public:
     void cancel_all_and_wait();
 
     std::vector<PagePool>& pools() { return pools_; }
+    DraftModel* draft_model() { return speculation_.draft_model(); }  // null: none
     uint64_t next_sequence() { return next_sequence_.fetch_add(1); }
     Status submit(std::unique_ptr<RunningRequest> request);
     Status submit(EvaluationJob job);
@@ -68,6 +70,8 @@ private:
     void admit();
     bool admit_request(RunningRequest& request);
     void build_step();
+    void add_decode_rows();
+    void add_prompt_rows(uint32_t budget);
     bool make_room(RunningRequest& request, uint32_t n_rows);
     void preempt(RunningRequest& request);
     void take_out_preempted();
@@ -77,6 +81,7 @@ private:
     void step_requests();
     Status run_requests(StepOutput& output, uint64_t& computed_ns);
     void take_outputs(const StepOutput& output, uint64_t computed_ns);
+    void take_rows(RunningRequest& request, const StepOutput& output, uint64_t computed_ns);
     void tell(RunningRequest& request);
     void finish(RunningRequest& request, FinishReason reason, Status status, uint64_t end_ns) noexcept;
     void drop_finished();
@@ -93,6 +98,7 @@ private:
     ChunkBudget budget_;
     uint32_t n_decode_rows_ = 0;  // of the step that was built
     TokenChooser chooser_;
+    Speculation speculation_;
     std::atomic<uint64_t> next_sequence_{1};
     std::atomic<uint32_t> n_live_{0};  // requests that wait or run
 

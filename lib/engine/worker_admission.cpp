@@ -70,6 +70,7 @@ bool Worker::make_room(RunningRequest& request, uint32_t n_rows) {
 
 void Worker::preempt(RunningRequest& request) {
     request.pages->release();
+    if (request.drafts) request.drafts->release();
     request.n_computed = 0;
     request.preempted = true;
     request.preempted_ns = runtime_->clock().now_ns();
@@ -95,29 +96,45 @@ void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {
     request.preempted_ns = 0;
 }
 
-// Decode rows of all, then prompts that are partly done, then new ones, as far as the budget goes.
-void Worker::build_step() {
-    step_.clear();
+// Every one has its row before anyone has drafts: these take pages only where some are left.
+void Worker::add_decode_rows() {
+    const auto decodes = [](const Running& r) { return !r->preempted && !r->in_prefill(); };
     for (const Running& request : running_) {
-        request->n_rows = 0;
-        request->outcome = {};
+        if (decodes(request) && make_room(*request, 1)) request->n_rows = 1;
     }
-    const auto add = [&](RunningRequest& request, uint32_t n_rows) {
-        if (make_room(request, n_rows)) step_.add_rows(request, n_rows);
-    };
     for (const Running& request : running_) {
-        if (!request->preempted && !request->in_prefill()) add(*request, 1);
+        if (request->n_rows == 0) continue;
+        auto n_drafts = request->drafts ? static_cast<uint32_t>(request->drafts->ids.size()) : 0;
+        const uint32_t n_positions = request->n_computed + 1;
+        if (n_drafts > 0 && !request->pages->cover(request->n_computed, n_positions + n_drafts))
+            n_drafts = std::min(n_drafts, request->pages->n_reachable() - n_positions);
+        step_.add_decode_rows(*request, n_drafts);
     }
-    n_decode_rows_ = step_.n_rows();
-    uint32_t budget = std::min(budget_.prompt_rows(n_decode_rows_), limits_.max_rows - n_decode_rows_);
+}
+
+// Prompts that are partly done, then new ones.
+void Worker::add_prompt_rows(uint32_t budget) {
     for (const bool begun : {true, false}) {
         for (const Running& request : running_) {
             if (request->preempted || !request->in_prefill() || request->n_rows > 0) continue;
             if ((request->n_computed > 0) != begun || budget == 0) continue;
-            add(*request, std::min(budget, request->n_to_compute()));
-            budget -= request->n_rows;
+            const uint32_t n_rows = std::min(budget, request->n_to_compute());
+            if (!make_room(*request, n_rows)) continue;
+            step_.add_rows(*request, n_rows);
+            budget -= n_rows;
         }
     }
+}
+
+void Worker::build_step() {
+    step_.clear();
+    for (const Running& request : running_) {
+        request->n_rows = request->n_drafts = 0;
+        request->outcome.clear();
+    }
+    add_decode_rows();
+    n_decode_rows_ = step_.n_rows();
+    add_prompt_rows(std::min(budget_.prompt_rows(n_decode_rows_), limits_.max_rows - n_decode_rows_));
     take_out_preempted();
 }
 

@@ -58,11 +58,12 @@ void Worker::end_what_is_over() {
 void Worker::finish(RunningRequest& request, FinishReason reason, Status status, uint64_t end_ns) noexcept {
     request.finished = true;
     request.pages->release();
+    if (request.drafts) request.drafts->release();
     pages_came_free_ = true;
     --n_live_;  // before its last callback, which may submit the next one
     std::string_view rest;
     try {
-        rest = request.text.flush();
+        if (!request.text_is_ahead) rest = request.text.flush();
     } catch (...) {
         rest = {};  // the end must be told, with or without the held-back text
     }

@@ -39,6 +39,7 @@ struct Candidate {
 class SamplerScratch {
 public:
     explicit SamplerScratch(uint32_t vocab_size);
+    size_t vocab_size() const { return logits.size(); }
 
 private:
     friend class SamplerChain;

@@ -2,6 +2,7 @@
 // (timing_summary.h).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -25,6 +26,9 @@ struct Timeline {
     std::vector<StepStamp> steps;  // steps that gave tokens; reserved when the request is submitted
     uint64_t prompt_tokens = 0, cached_tokens = 0;
     uint64_t computed_tokens = 0;  // of the prompt, by steps of this request so far
+    // Of the drafts behind the last token, by their place among them: how many were verified, and accepted.
+    std::array<uint32_t, 16> drafted{}, accepted{};
+    uint64_t draft_ns = 0;  // its part of the draft model's steps
 };
 
 }  // namespace takt

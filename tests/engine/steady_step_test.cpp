@@ -64,4 +64,33 @@ TEST_CASE("a steady decode step allocates nothing, whoever reads and however it 
     CHECK(n_allocations == 0);
 }
 
+TEST_CASE("nor does a step with drafts, from a draft model or the text") {
+    EngineOptions engine_options;
+    engine_options.draft_model = load_tiny("llama");
+    engine_options.context_tokens = 256;
+    Fixture fixture(engine_options);
+    fixture.script.next = [](std::span<const int32_t> tokens) {
+        const size_t n = tokens.size();
+        return kLetterA + static_cast<int32_t>(n % 13 == 0 ? n / 13 % 20 : n % 7);
+    };
+    n_allocations = 0;
+    int n_steps = 0;
+    fixture.script.before_run = [&](const StepBatch&) {
+        ++n_steps;
+        counts_allocations = n_steps >= 30 && n_steps < 90;
+        return Status();
+    };
+    Engine& engine = fixture.start();
+    std::vector<std::unique_ptr<Request>> requests;
+    for (int i = 0; i < 6; ++i) {
+        RequestOptions options = steady_request(i);
+        options.max_tokens = 240;
+        options.drafts = i % 3 == 0 ? DraftSource::ngram : DraftSource::model;
+        requests.push_back(std::move(*engine.submit(std::move(options))));
+    }
+    for (const auto& request : requests) REQUIRE(request->wait(UINT64_MAX).ok());
+    CHECK(n_steps >= 90);
+    CHECK(n_allocations == 0);
+}
+
 }  // namespace takt

@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,9 @@ namespace takt::test {
 // Which token follows, by default: a hash of all before it, among ids [first_id, first_id + n_ids).
 struct FakeScript {
     std::function<int32_t(std::span<const int32_t> tokens)> next;
+    // Another one for a program, by its address: a draft model's. Null where it has none.
+    std::function<std::optional<int32_t>(const Program* program, std::span<const int32_t> tokens)> next_of;
+    std::function<Status(const Program* program)> before_run_of;
     std::function<Status(const StepBatch&)> before_run;  // may fail the step, wait, count; nothing by default
     std::function<float(uint64_t sequence, uint32_t position)>
         poison;  // what every logit of the row becomes; NaN leaves it
@@ -48,6 +52,7 @@ public:
 
     Result<StepOutput> run(const StepBatch& batch) override {
         TAKT_RETURN_IF_ERROR(check_step_batch(*program_, options_, batch));
+        if (script_.before_run_of) TAKT_RETURN_IF_ERROR(script_.before_run_of(program_.get()));
         if (script_.before_run) TAKT_RETURN_IF_ERROR(script_.before_run(batch));
         rows_.clear();
         argmax_.clear();
@@ -122,6 +127,9 @@ private:
     }
 
     int32_t next_token() const {
+        if (script_.next_of) {
+            if (const std::optional<int32_t> id = script_.next_of(program_.get(), history_)) return *id;
+        }
         if (script_.next) return script_.next(history_);
         uint64_t hash = 1469598103934665603ull;
         for (const int32_t token : history_) hash = (hash ^ static_cast<uint64_t>(token)) * 1099511628211ull;

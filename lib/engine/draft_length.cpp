@@ -1,0 +1,58 @@
+// Tokens for time: of all numbers of drafts the one whose step gives the most tokens for what it costs.
+#include "engine/draft_length.h"
+
+#include <algorithm>
+
+namespace takt {
+namespace {
+
+constexpr double kFading = 0.93;      // of what was seen, from one step with drafts to the next
+constexpr uint32_t kFirstDrafts = 4;  // while nothing was seen of this request
+constexpr uint32_t kTrialDrafts = 2;  // where it didn't pay before
+constexpr uint32_t kFirstWait = 8, kLongestWait = 256;  // steps between two trials
+constexpr double kWorthIt = 1.02;                       // what drafting must promise over a plain step
+
+double cost(const DraftSituation& situation, uint32_t n_drafts) {
+    double ns = situation.steps->ns(situation.n_rows + n_drafts);
+    if (situation.drafts != nullptr) ns += std::max(situation.n_longest, n_drafts) * situation.drafts->ns(1);
+    return ns;
+}
+
+}  // namespace
+
+double DraftLength::expected_tokens(uint32_t n_drafts) const {
+    double tokens = 1, all_right = 1;
+    for (uint32_t i = 0; i < n_drafts; ++i) tokens += all_right *= acceptance();
+    return tokens;
+}
+
+uint32_t DraftLength::choose(const DraftSituation& situation, uint32_t most) {
+    trying_ = false;
+    most = std::min(most, kMaxDrafts);
+    if (most == 0) return 0;
+    const double others = situation.n_tokens - 1, plain = cost(situation, 0);
+    if (!began_ || plain == 0) return std::min(most, kFirstDrafts);
+    uint32_t best = 0;
+    double best_rate = kWorthIt * situation.n_tokens / plain;
+    for (uint32_t n = 1; n <= most; ++n) {
+        const double rate = (others + expected_tokens(n)) / cost(situation, n);
+        if (rate <= best_rate) continue;
+        best = n;
+        best_rate = rate;
+    }
+    if (best == 0 && ++n_steps_without_ >= wait_) {
+        trying_ = true;
+        best = std::min(most, kTrialDrafts);
+    }
+    if (best > 0) n_steps_without_ = 0;
+    return best;
+}
+
+void DraftLength::record(uint32_t n_drafted, uint32_t n_accepted) {
+    began_ = true;
+    accepted_ = kFading * accepted_ + n_accepted;
+    rejected_ = kFading * rejected_ + (n_accepted < n_drafted ? 1 : 0);
+    if (trying_) wait_ = n_accepted == 0 ? std::min(2 * wait_, kLongestWait) : kFirstWait;
+}
+
+}  // namespace takt
