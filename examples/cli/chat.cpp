@@ -113,6 +113,8 @@ int run(const ChatOptions& options) {
     const takt::Model model = load_model(runtime, options.common);
     takt::EngineOptions settings = engine_options(options.common);
     settings.context_tokens = options.generation.context_tokens;
+    const std::optional<takt::Model> draft = load_draft_model(runtime, options.common, options.generation);
+    if (draft) settings.draft_model = draft->get();
     takt::Engine engine(model, settings);
     return Chat(options, engine).run();
 }

@@ -92,6 +92,15 @@ takt::Model load_model(const takt::Runtime& runtime, const CommonOptions& option
     return loaded;
 }
 
+std::optional<takt::Model> load_draft_model(const takt::Runtime& runtime, const CommonOptions& options,
+                                            const GenerationOptions& generation) {
+    if (generation.draft_model.empty()) return std::nullopt;
+    CommonOptions draft = options;
+    draft.model = generation.draft_model;
+    if (draft.threads == "auto") draft.threads = "default";  // the model that verifies has tuned them
+    return load_model(runtime, draft);
+}
+
 takt::EngineOptions engine_options(const CommonOptions& options) {
     takt::EngineOptions engine;
     engine.backend = options.backend;

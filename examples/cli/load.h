@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include <takt/takt.hpp>
@@ -16,6 +17,10 @@ enum class LoadWeights { yes, no };
 // Shows its progress on stderr if that is a terminal and the load is slow.
 takt::Model load_model(const takt::Runtime& runtime, const CommonOptions& options,
                        LoadWeights weights = LoadWeights::yes);
+
+// The model that drafts, if one is asked for. The engine keeps it.
+std::optional<takt::Model> load_draft_model(const takt::Runtime& runtime, const CommonOptions& options,
+                                            const GenerationOptions& generation);
 
 // The engine options that every command starts from.
 takt::EngineOptions engine_options(const CommonOptions& options);

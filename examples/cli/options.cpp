@@ -57,7 +57,25 @@ void add_generation(CLI::App& app, GenerationOptions& options) {
         ->expected(1)
         ->take_all();
     app.add_flag("--ignore-eos", options.ignore_eos, "Go on past end-of-generation tokens");
+    app.add_option("--draft-model", options.draft_model,
+                   "GGUF file of a small model of the same vocabulary, which drafts");
+    app.add_option("--drafts", options.drafts,
+                   "Where drafts come from: the text so far, the draft model, or none; tokens are the same")
+        ->check(CLI::IsMember({"none", "ngram", "model"}));
+    app.add_option("--max-drafts", options.max_drafts,
+                   "Drafts in a step at most; 0: up to 15, as many as pay")
+        ->transform(whole_number(TAKT_MAX_DRAFTS));
 }
+
+namespace {
+
+uint32_t draft_source(const std::string& name) {
+    if (name == "none") return TAKT_DRAFTS_NONE;
+    if (name == "ngram") return TAKT_DRAFTS_NGRAM;
+    return name == "model" ? TAKT_DRAFTS_MODEL : TAKT_DRAFTS_DEFAULT;
+}
+
+}  // namespace
 
 takt::RequestOptions request_options(const GenerationOptions& options) {
     takt::RequestOptions request;
@@ -69,6 +87,8 @@ takt::RequestOptions request_options(const GenerationOptions& options) {
     request.min_p = options.min_p;
     request.stop_strings = options.stops;
     request.ignore_eos = options.ignore_eos;
+    request.drafts = draft_source(options.drafts);
+    request.max_drafts = options.max_drafts;
     return request;
 }
 

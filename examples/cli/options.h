@@ -50,6 +50,8 @@ struct GenerationOptions {
     std::string system;
     std::vector<std::string> stops;
     bool ignore_eos = false;
+    std::string draft_model, drafts;
+    uint32_t max_drafts = 0;
 };
 
 void add_generation(CLI::App& app, GenerationOptions& options);

@@ -2,6 +2,8 @@
 #include "report.h"
 
 #include <cmath>
+#include <iterator>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -54,6 +56,9 @@ Json timing_json(const takt_timing& t) {
     json["generated_tokens"] = t.generated_tokens;
     json["prefill_tokens_per_second"] = or_null(t.prefill_tokens_per_second);
     json["decode_tokens_per_second"] = or_null(t.decode_tokens_per_second);
+    json["draft_ns"] = t.draft_ns;
+    json["drafted"] = t.drafted;
+    json["accepted"] = t.accepted;
     json["backend"] = t.backend;
     json["threads"] = t.n_threads;
     return json;
@@ -72,6 +77,12 @@ std::string timing_text(const takt_timing& t) {
         text += fmt::format("step gap p50 {}, p95 {}, p99 {}, max {}\n", milliseconds(t.step_gap_ns.p50),
                             milliseconds(t.step_gap_ns.p95), milliseconds(t.step_gap_ns.p99),
                             milliseconds(t.step_gap_ns.max));
+    }
+    if (t.drafted[0] > 0) {
+        const auto drafted = std::accumulate(std::begin(t.drafted), std::end(t.drafted), 0u),
+                   accepted = std::accumulate(std::begin(t.accepted), std::end(t.accepted), 0u);
+        text += fmt::format("drafts {} of {} accepted, {} for drafting\n", accepted, drafted,
+                            milliseconds(t.draft_ns));
     }
     return text;
 }

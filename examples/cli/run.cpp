@@ -1,5 +1,6 @@
 // takt run: one prompt, one answer.
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -70,6 +71,8 @@ int run(const RunOptions& options) {
     set_prompt(options, model, request);
     takt::EngineOptions settings = engine_options(options.common);
     settings.context_tokens = options.generation.context_tokens;
+    const std::optional<takt::Model> draft = load_draft_model(runtime, options.common, options.generation);
+    if (draft) settings.draft_model = draft->get();
     takt::Engine engine(model, settings);
 
     AnswerPrinter printer(options.common.json);

@@ -109,6 +109,15 @@ enum {                                                           /* flags for to
     TAKT_ADD_SPECIAL = 1,                                        /* BOS and EOS as the file says                    */
     TAKT_PARSE_SPECIAL = 2                                       /* control tokens written in the text become ids   */
 };
+/* Where a request's drafts come from: guesses at its next tokens, verified several in one step. They change when tokens
+ * come, never which. */
+enum {
+    TAKT_DRAFTS_DEFAULT = 0,                                     /* the engine's draft model, if it has one         */
+    TAKT_DRAFTS_NONE    = 1,
+    TAKT_DRAFTS_NGRAM   = 2,                                     /* what followed the same tokens earlier in this text */
+    TAKT_DRAFTS_MODEL   = 3
+};
+enum { TAKT_MAX_DRAFTS = 15 };                                   /* of one request in one step                     */
 #define TAKT_NO_STEP_GAP UINT64_MAX                              /* takt_engine_options.step_gap_ns                */
 #define TAKT_UNDEFINED_NS UINT64_MAX                             /* a time that doesn't exist; doubles use NaN      */
 
@@ -186,6 +195,8 @@ typedef struct takt_engine_options {
                                         or answer began with are shared, until their room is wanted; tokens are the
                                         same either way                                                             */
     uint32_t    reserved;            /* 0                                                                            */
+    const takt_model *draft_model;   /* NULL, or a small model of the same vocabulary that drafts for requests; stays alive
+                                        behind the engine. Has pages of its own, for as many positions              */
 } takt_engine_options;
 
 /* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise
@@ -221,6 +232,9 @@ typedef struct takt_request_options {
     uint32_t              ignore_eos;         /* 1: end-of-generation tokens don't end it                          */
     int32_t               priority;           /* higher ones are admitted first, and give their pages to others last;
                                                  equal ones in the order of their coming. Default 0               */
+    uint32_t              drafts;             /* TAKT_DRAFTS_…                                                     */
+    uint32_t              max_drafts;         /* in a step, up to TAKT_MAX_DRAFTS; 0: that. Fewer are made where rows cost
+                                                 more than accepted drafts save                                   */
 } takt_request_options;
 
 /* ---- What the library fills -------------------------------------------------------------------------------------- */
@@ -245,6 +259,8 @@ struct takt_event {
     uint64_t    ready_ns;       /* token: sampled; finished: the request's end                                     */
     uint64_t    delivered_ns;   /* handed to the callback or to takt_request_next()                                */
     uint64_t    compute_ns;     /* backend time of the step behind it; for index 0 of all prefill steps            */
+    uint32_t    step_tokens;    /* token: how many the step behind it gave this request; more than 1 with drafts    */
+    uint32_t    step_token_index; /* token: its place among them; all have the same computed_ns and ready_ns        */
 };
 
 /* Nearest-rank percentiles in ns; NaN where count is 0. */
@@ -285,6 +301,10 @@ typedef struct takt_timing {
     char              backend[32];         /* zero-terminated                                                       */
     uint32_t          n_threads;
     int32_t           finish_reason;       /* TAKT_FINISH_…                                                         */
+    uint64_t          draft_ns;            /* its part of the draft model's steps; within prefill and decode        */
+    uint32_t          drafted[16];         /* drafts that were verified, by their place behind the last token; the last
+                                              entry is 0                                                            */
+    uint32_t          accepted[16];        /* and those that were what the model says itself                        */
 } takt_timing;
 
 typedef struct takt_model_info {
@@ -348,10 +368,10 @@ TAKT_API takt_status takt_request_options_init(takt_request_options *options, si
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
-#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
-     TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0}
+     TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, TAKT_DRAFTS_DEFAULT, 0}
 #define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0, 0, 0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */

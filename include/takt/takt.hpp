@@ -100,6 +100,7 @@ struct EngineOptions {
     std::uint32_t kv_type = TAKT_KV_DEFAULT;
     std::uint64_t step_gap_ns = 0;
     bool prefix_reuse = true;
+    const takt_model* draft_model = nullptr;  // Model::get() of a small one
 };
 
 struct RequestOptions {
@@ -123,6 +124,8 @@ struct RequestOptions {
     std::uint32_t penalty_tokens = 64;
     bool ignore_eos = false;
     std::int32_t priority = 0;
+    std::uint32_t drafts = TAKT_DRAFTS_DEFAULT;
+    std::uint32_t max_drafts = 0;
 };
 
 namespace detail {
@@ -204,6 +207,8 @@ public:
         options.penalty_tokens = from.penalty_tokens;
         options.ignore_eos = from.ignore_eos ? 1 : 0;
         options.priority = from.priority;
+        options.drafts = from.drafts;
+        options.max_drafts = from.max_drafts;
         if (call.on_event) options.on_event = &EventCall::call;
         if (call.self) options.on_release = &EventCall::release;
         options.user_data = &call;
@@ -509,6 +514,7 @@ public:
         c.kv_type = options.kv_type;
         c.step_gap_ns = options.step_gap_ns;
         c.no_prefix_reuse = options.prefix_reuse ? 0 : 1;
+        c.draft_model = options.draft_model;
         return c;
     }
 

@@ -40,6 +40,7 @@ takt_status takt_engine_create(takt_model* model, const takt_engine_options* opt
         handle->runtime = model->runtime;
         handle->model = model->model;
         handle->packed = model->packed;
+        if (options != nullptr && own->draft_model) handle->draft_packed = options->draft_model->packed;
         Result<std::shared_ptr<Engine>> engine = Engine::create(model->runtime, model->model, *own);
         if (!engine.ok()) return engine.status();
         handle->calls = std::make_shared<EngineCalls>(std::move(*engine));

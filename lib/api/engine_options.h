@@ -51,6 +51,11 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     own.kv_dtype = *kv_dtype;
     own.step_gap_ns = options.step_gap_ns;
     own.prefix_reuse = options.no_prefix_reuse == 0;
+    if (options.draft_model != nullptr) {
+        if (options.draft_model->runtime != model.runtime)
+            return Status(StatusCode::invalid_argument, "draft_model is of another runtime than the model.");
+        own.draft_model = options.draft_model->model;
+    }
     own.packed_cache_dir = model.packed_cache_dir;
     return own;
 }

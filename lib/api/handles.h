@@ -76,7 +76,7 @@ struct takt_model {
 struct takt_engine {
     std::shared_ptr<takt::Runtime> runtime;
     std::shared_ptr<const takt::Model> model;
-    std::shared_ptr<const takt::PackedWeights> packed;
+    std::shared_ptr<const takt::PackedWeights> packed, draft_packed;
     std::shared_ptr<takt::api::EngineCalls> calls;
 };
 

@@ -82,6 +82,13 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     options.ignore_eos = given.ignore_eos != 0;
     options.deadline_ns = given.deadline_ns;
     options.priority = given.priority;
+    if (given.drafts > TAKT_DRAFTS_MODEL) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("drafts is {}, must be 0 to {} (TAKT_DRAFTS_…).", given.drafts,
+                                  int{TAKT_DRAFTS_MODEL}));
+    }
+    options.drafts = static_cast<DraftSource>(given.drafts);
+    options.max_drafts = given.max_drafts;
     TAKT_RETURN_IF_ERROR(read_stops(given, options));
     TAKT_RETURN_IF_ERROR(read_sampler(given, options.sampler));
     read_callbacks(given, options);
@@ -144,6 +151,8 @@ takt_event to_c(const Event& event) {
     out.ready_ns = event.ready_ns;
     out.delivered_ns = event.delivered_ns;
     out.compute_ns = event.compute_ns;
+    out.step_tokens = event.step_tokens;
+    out.step_token_index = event.step_token_index;
     return out;
 }
 

@@ -34,7 +34,7 @@ AT(takt_model_options, descriptor, 72, 4);
 AT(takt_model_options, metadata_only, 76, 4);
 AT(takt_model_options, packed_cache_dir, 80, 8);
 
-FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 64);
+FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 72);
 AT(takt_engine_options, struct_size, 0, 8);
 AT(takt_engine_options, backend, 8, 8);
 AT(takt_engine_options, context_tokens, 16, 4);
@@ -47,8 +47,9 @@ AT(takt_engine_options, kv_type, 44, 4);
 AT(takt_engine_options, step_gap_ns, 48, 8);
 AT(takt_engine_options, no_prefix_reuse, 56, 4);
 AT(takt_engine_options, reserved, 60, 4);
+AT(takt_engine_options, draft_model, 64, 8);
 
-FIXED(takt_request_options_size, sizeof(takt_request_options) == 184);
+FIXED(takt_request_options_size, sizeof(takt_request_options) == 192);
 AT(takt_request_options, struct_size, 0, 8);
 AT(takt_request_options, prompt, 8, 8);
 AT(takt_request_options, prompt_bytes, 16, 8);
@@ -78,8 +79,10 @@ AT(takt_request_options, presence_penalty, 168, 4);
 AT(takt_request_options, penalty_tokens, 172, 4);
 AT(takt_request_options, ignore_eos, 176, 4);
 AT(takt_request_options, priority, 180, 4);
+AT(takt_request_options, drafts, 184, 4);
+AT(takt_request_options, max_drafts, 188, 4);
 
-FIXED(takt_event_size, sizeof(takt_event) == 112);
+FIXED(takt_event_size, sizeof(takt_event) == 120);
 AT(takt_event, struct_size, 0, 8);
 AT(takt_event, text, 8, 8);
 AT(takt_event, text_bytes, 16, 8);
@@ -97,6 +100,8 @@ AT(takt_event, computed_ns, 80, 8);
 AT(takt_event, ready_ns, 88, 8);
 AT(takt_event, delivered_ns, 96, 8);
 AT(takt_event, compute_ns, 104, 8);
+AT(takt_event, step_tokens, 112, 4);
+AT(takt_event, step_token_index, 116, 4);
 
 FIXED(takt_distribution_size, sizeof(takt_distribution) == 40);
 AT(takt_distribution, count, 0, 8);
@@ -105,7 +110,7 @@ AT(takt_distribution, p95, 16, 8);
 AT(takt_distribution, p99, 24, 8);
 AT(takt_distribution, max, 32, 8);
 
-FIXED(takt_timing_size, sizeof(takt_timing) == 280);
+FIXED(takt_timing_size, sizeof(takt_timing) == 416);
 AT(takt_timing, struct_size, 0, 8);
 AT(takt_timing, submitted_ns, 8, 8);
 AT(takt_timing, scheduled_ns, 16, 8);
@@ -131,6 +136,9 @@ AT(takt_timing, decode_tokens_per_second, 232, 8);
 AT(takt_timing, backend, 240, 32);
 AT(takt_timing, n_threads, 272, 4);
 AT(takt_timing, finish_reason, 276, 4);
+AT(takt_timing, draft_ns, 280, 8);
+AT(takt_timing, drafted, 288, 64);
+AT(takt_timing, accepted, 352, 64);
 
 FIXED(takt_model_info_size, sizeof(takt_model_info) == 88);
 AT(takt_model_info, struct_size, 0, 8);
