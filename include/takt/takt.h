@@ -182,10 +182,12 @@ typedef struct takt_engine_options {
     uint64_t    step_gap_ns;         /* what a step of running requests should take at most while prompts join: their rows
                                         are as many as fit in; 0: 1.5 times the median of the last 32 steps without
                                         prompts; TAKT_NO_STEP_GAP: chunk_tokens, however long they take             */
-    uint32_t    no_prefix_reuse;     /* 1: every prompt is computed anew. 0: pages of 32 tokens that an earlier prompt
-                                        or answer began with are shared, until their room is wanted; tokens are the
-                                        same either way                                                             */
-    uint32_t    reserved;            /* 0                                                                            */
+    uint32_t    no_prefix_reuse;     /* 1: every prompt is computed anew. 0: full pages that an earlier prompt or answer
+                                        began with are shared, until their room is wanted; tokens are the same either
+                                        way                                                                         */
+    uint32_t    page_tokens;         /* positions in a page of keys and values: a power of two from 16 to 4096; 0: 32.
+                                        Tokens are the same with any. Smaller pages waste less at the end of a sequence
+                                        and are shared sooner, larger ones cost less to keep account of             */
 } takt_engine_options;
 
 /* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise
@@ -331,13 +333,19 @@ typedef struct takt_profile_options {
     uint32_t    reserved;
 } takt_profile_options;
 
-/* Exactly what a load takes in backend buffers. */
+/* Exactly what an engine takes in backend buffers, and the options that it would have. Lists and tables of the engine
+ * itself, the tokenizer and the file's metadata are apart. */
 typedef struct takt_memory_plan {
     size_t   struct_size;
-    uint64_t weight_bytes;
-    uint64_t kv_bytes;
+    uint64_t weight_bytes;        /* shared by all engines of a runtime on the same model                           */
+    uint64_t kv_bytes;            /* pages of keys and values                                                       */
     uint64_t scratch_bytes;
     uint64_t total_bytes;
+    uint64_t kv_tokens;           /* as takt_engine_options, every 0 filled in                                      */
+    uint32_t context_tokens;
+    uint32_t max_sequences;
+    uint32_t chunk_tokens;
+    uint32_t page_tokens;
 } takt_memory_plan;
 
 /* Defaults; struct_size is the caller's sizeof. NULL or a size below the first release's is TAKT_ERROR_INVALID_ARGUMENT. */
@@ -393,6 +401,8 @@ TAKT_API takt_status takt_model_get_info(const takt_model *model, takt_model_inf
 TAKT_API takt_status takt_model_inspect(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
 /* The model as a program, one op a line. */
 TAKT_API takt_status takt_model_program(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
+/* What takt_engine_create() with these options would take, to the byte; options NULL: defaults. Allocates and reads none of
+ * it, so a model of metadata_only is enough. Errors: those that takt_engine_create() would have with these options. */
 TAKT_API takt_status takt_model_plan(const takt_model *model, const takt_engine_options *options, takt_memory_plan *out_plan);
 
 /* What a step reads and multiplies, where its time goes and how near that is to the machine's limits, as one JSON object:

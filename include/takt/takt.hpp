@@ -100,6 +100,7 @@ struct EngineOptions {
     std::uint32_t kv_type = TAKT_KV_DEFAULT;
     std::uint64_t step_gap_ns = 0;
     bool prefix_reuse = true;
+    std::uint32_t page_tokens = 0;
 };
 
 struct RequestOptions {
@@ -509,6 +510,7 @@ public:
         c.kv_type = options.kv_type;
         c.step_gap_ns = options.step_gap_ns;
         c.no_prefix_reuse = options.prefix_reuse ? 0 : 1;
+        c.page_tokens = options.page_tokens;
         return c;
     }
 

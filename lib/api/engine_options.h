@@ -37,7 +37,6 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     const takt_engine_options& options = *read;
     TAKT_RETURN_IF_ERROR(check_switch(options.deterministic, "deterministic"));
     TAKT_RETURN_IF_ERROR(check_switch(options.no_prefix_reuse, "no_prefix_reuse"));
-    TAKT_RETURN_IF_ERROR(check_reserved(options.reserved, "reserved"));
     const Result<std::optional<DType>> kv_dtype = read_kv_type(options.kv_type);
     if (!kv_dtype.ok()) return kv_dtype.status();
     EngineOptions own;
@@ -51,6 +50,7 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     own.kv_dtype = *kv_dtype;
     own.step_gap_ns = options.step_gap_ns;
     own.prefix_reuse = options.no_prefix_reuse == 0;
+    own.page_tokens = options.page_tokens;
     own.packed_cache_dir = model.packed_cache_dir;
     return own;
 }

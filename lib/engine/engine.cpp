@@ -71,6 +71,7 @@ struct Engine::Impl {
     EngineOptions options;
     CompileOptions compile;
     std::string backend;
+    MemoryPlan memory;
     std::shared_ptr<const TokenTexts> texts;
     std::shared_ptr<WorkerSignal> signal = std::make_shared<WorkerSignal>();
     std::shared_ptr<CallbackThreads> callbacks = std::make_shared<CallbackThreads>();
@@ -101,6 +102,7 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
         auto compiled = chosen.compile(model->program(), std::move(*weights), compile);
         if (!compiled.ok()) return compiled.status();
         executable = std::move(*compiled);
+        memory = executable->memory();
     }
     std::vector<PagePool> pools;
     for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages, compile.page_tokens);
@@ -132,13 +134,16 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime,
     });
 }
 
-Result<MemoryPlan> Engine::plan(Runtime& runtime, const Model& model, const EngineOptions& options) {
+Result<EnginePlan> Engine::plan(Runtime& runtime, const Model& model, const EngineOptions& options) {
     const Result<EngineOptions> resolved = resolve_options(options, model);
     if (!resolved.ok()) return resolved.status();
     Result<Backend*> backend = runtime.find_backend(options.backend);
     if (!backend.ok()) return backend.status();
     TAKT_RETURN_IF_ERROR((*backend)->supports(*model.program()));
-    return (*backend)->plan(*model.program(), make_compile_options(*resolved, *model.program()));
+    const Result<MemoryPlan> memory =
+        (*backend)->plan(*model.program(), make_compile_options(*resolved, *model.program()));
+    if (!memory.ok()) return memory.status();
+    return EnginePlan{*resolved, *memory};
 }
 
 Status Engine::Impl::check(const RequestOptions& request) const {
@@ -230,6 +235,9 @@ std::shared_ptr<const CallbackThreads> Engine::callback_threads() const {
 }
 uint32_t Engine::context_tokens() const {
     return impl_->options.context_tokens;
+}
+const MemoryPlan& Engine::memory() const {
+    return impl_->memory;
 }
 const Model& Engine::model() const {
     return *impl_->model;

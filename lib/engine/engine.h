@@ -25,8 +25,15 @@ struct EngineOptions {
     bool deterministic = false;
     uint64_t step_gap_ns = 0;       // see ChunkBudget
     bool prefix_reuse = true;       // full pages of earlier prompts and answers serve later ones
+    uint32_t page_tokens = 0;       // 0: 32; a power of two from 16 to 4096
     std::optional<DType> kv_dtype;  // unset: the backend's choice, f16 on cpu and f32 on reference
     std::string packed_cache_dir;   // see LoadOptions; for weights that no load brought in before
+};
+
+// What an engine would be made with, and what it would take in backend buffers.
+struct EnginePlan {
+    EngineOptions options;  // every 0 filled in
+    MemoryPlan memory;
 };
 
 class Engine {
@@ -35,7 +42,7 @@ public:
                                                   std::shared_ptr<const Model> model,
                                                   const EngineOptions& options,
                                                   const LoadProgress& progress = {});
-    static Result<MemoryPlan> plan(Runtime& runtime, const Model& model, const EngineOptions& options);
+    static Result<EnginePlan> plan(Runtime& runtime, const Model& model, const EngineOptions& options);
     // Cancels what runs, waits for the last callback; on the worker's own thread it can't, and the worker
     // ends by itself.
     ~Engine();
@@ -58,6 +65,7 @@ public:
     std::shared_ptr<const CallbackThreads> callback_threads() const;
 
     uint32_t context_tokens() const;
+    const MemoryPlan& memory() const;  // counted over the backend's buffers
     const Model& model() const;
     Runtime& runtime() const;
     std::string_view backend_name() const;

@@ -128,6 +128,8 @@ static void describe(takt_model* model) {
     CHECK_OK(takt_model_plan(model, NULL, &plan));
     CHECK(plan.total_bytes == plan.weight_bytes + plan.kv_bytes + plan.scratch_bytes && plan.kv_bytes > 0);
     CHECK(plan.weight_bytes == info.packed_bytes);
+    CHECK(plan.context_tokens > 0 && plan.max_sequences == 16 && plan.page_tokens == 32 &&
+          plan.kv_tokens == 4 * (uint64_t)plan.context_tokens && plan.chunk_tokens <= plan.context_tokens);
 
     CHECK_OK(takt_model_inspect(model, NULL, 0, &bytes));
     text = malloc(bytes);

@@ -46,7 +46,7 @@ AT(takt_engine_options, deterministic, 40, 4);
 AT(takt_engine_options, kv_type, 44, 4);
 AT(takt_engine_options, step_gap_ns, 48, 8);
 AT(takt_engine_options, no_prefix_reuse, 56, 4);
-AT(takt_engine_options, reserved, 60, 4);
+AT(takt_engine_options, page_tokens, 60, 4);
 
 FIXED(takt_request_options_size, sizeof(takt_request_options) == 184);
 AT(takt_request_options, struct_size, 0, 8);
@@ -172,12 +172,17 @@ AT(takt_profile_options, limits, 36, 4);
 AT(takt_profile_options, kv_type, 40, 4);
 AT(takt_profile_options, reserved, 44, 4);
 
-FIXED(takt_memory_plan_size, sizeof(takt_memory_plan) == 40);
+FIXED(takt_memory_plan_size, sizeof(takt_memory_plan) == 64);
 AT(takt_memory_plan, struct_size, 0, 8);
 AT(takt_memory_plan, weight_bytes, 8, 8);
 AT(takt_memory_plan, kv_bytes, 16, 8);
 AT(takt_memory_plan, scratch_bytes, 24, 8);
 AT(takt_memory_plan, total_bytes, 32, 8);
+AT(takt_memory_plan, kv_tokens, 40, 8);
+AT(takt_memory_plan, context_tokens, 48, 4);
+AT(takt_memory_plan, max_sequences, 52, 4);
+AT(takt_memory_plan, chunk_tokens, 56, 4);
+AT(takt_memory_plan, page_tokens, 60, 4);
 
 #endif
 

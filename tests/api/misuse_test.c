@@ -172,9 +172,10 @@ static void model_calls(takt_model* model) {
     limits.no_prefix_reuse = 2;
     CHECK_FAILS(INVALID, "no_prefix_reuse is 2", takt_model_plan(model, &limits, &plan));
     limits.no_prefix_reuse = 0;
-    limits.reserved = 7;
-    CHECK_FAILS(INVALID, "reserved is 7", takt_model_plan(model, &limits, &plan));
-    limits.reserved = 0;
+    limits.page_tokens = 24;
+    CHECK_FAILS(INVALID, "page_tokens is 24, must be a power of two from 16 to 4096",
+                takt_model_plan(model, &limits, &plan));
+    limits.page_tokens = 0;
 
     CHECK_FAILS(INVALID, "model", takt_model_tokenize(NULL, "a", 1, 0, ids, 4, &size));
     CHECK_FAILS(INVALID, "text is NULL", takt_model_tokenize(model, NULL, 1, 0, ids, 4, &size));
