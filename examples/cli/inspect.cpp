@@ -99,7 +99,7 @@ int plan(const InspectOptions& options) {
     settings.max_sequences = options.sequences;
     settings.chunk_tokens = options.chunk_tokens;
     settings.kv_tokens = options.kv_tokens;
-    if (options.kv_tokens == 0) {
+    if (options.kv_tokens == 0 && options.common.memory_limit_bytes == 0) {
         const uint32_t context = options.context_tokens != 0 ? options.context_tokens
                                                              : std::min(4096u, model.info().context_tokens);
         settings.kv_tokens = uint64_t{context} * options.sequences;
@@ -154,7 +154,8 @@ Command add_plan(CLI::App& app) {
                "Positions of one sequence; default: the smaller of 4096 and the model's");
     add_number(*command, "--sequences", options->sequences, "Sequences at once")->capture_default_str();
     add_number(*command, "--kv-tokens", options->kv_tokens,
-               "Positions of all sequences together; default: --ctx times --sequences");
+               "Positions of all sequences together; default: --ctx times --sequences, with "
+               "--memory-limit as the engine's");
     add_number(*command, "--chunk", options->chunk_tokens, "Prompt tokens of one step; default: 512");
     return {command, [options] { return plan(*options); }};
 }

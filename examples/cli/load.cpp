@@ -99,6 +99,7 @@ takt::EngineOptions engine_options(const CommonOptions& options) {
     engine.deterministic = options.deterministic;
     engine.kv_type = kv_type(options.kv);
     engine.page_tokens = options.page_tokens;
+    engine.memory_limit_bytes = options.memory_limit_bytes;
     return engine;
 }
 

@@ -188,6 +188,11 @@ typedef struct takt_engine_options {
     uint32_t    page_tokens;         /* positions in a page of keys and values: a power of two from 16 to 4096; 0: 32.
                                         Tokens are the same with any. Smaller pages waste less at the end of a sequence
                                         and are shared sooner, larger ones cost less to keep account of             */
+    uint64_t    memory_limit_bytes;  /* of backend buffers, weights included; 0: none. Where the defaults take more,
+                                        fields that are 0 become less, each as far as it must, in this order: kv_tokens
+                                        to context_tokens; context_tokens to 2048, chunk_tokens to 128, max_sequences
+                                        to 4; the same three to 256, 16 and 1. What you set stays; where nothing helps
+                                        it is TAKT_ERROR_OUT_OF_MEMORY with need and have. takt_model_plan() tells   */
 } takt_engine_options;
 
 /* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise
@@ -356,7 +361,7 @@ TAKT_API takt_status takt_request_options_init(takt_request_options *options, si
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
-#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0}

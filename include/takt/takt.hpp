@@ -101,6 +101,7 @@ struct EngineOptions {
     std::uint64_t step_gap_ns = 0;
     bool prefix_reuse = true;
     std::uint32_t page_tokens = 0;
+    std::uint64_t memory_limit_bytes = 0;
 };
 
 struct RequestOptions {
@@ -511,6 +512,7 @@ public:
         c.step_gap_ns = options.step_gap_ns;
         c.no_prefix_reuse = options.prefix_reuse ? 0 : 1;
         c.page_tokens = options.page_tokens;
+        c.memory_limit_bytes = options.memory_limit_bytes;
         return c;
     }
 

@@ -51,6 +51,7 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     own.step_gap_ns = options.step_gap_ns;
     own.prefix_reuse = options.no_prefix_reuse == 0;
     own.page_tokens = options.page_tokens;
+    own.memory_limit_bytes = options.memory_limit_bytes;
     own.packed_cache_dir = model.packed_cache_dir;
     return own;
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "engine/engine_options.h"
+#include "engine/memory_fit.h"
 #include "engine/worker.h"
 #include "base/utf8.h"
 
@@ -118,32 +119,25 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Model> model,
                                                const EngineOptions& options, const LoadProgress& progress) {
     return without_exceptions("the engine", [&]() -> Result<std::shared_ptr<Engine>> {
-        Result<EngineOptions> resolved = resolve_options(options, *model);
-        if (!resolved.ok()) return resolved.status();
         Result<Backend*> backend = runtime->find_backend(options.backend);
         if (!backend.ok()) return backend.status();
-        TAKT_RETURN_IF_ERROR((*backend)->supports(*model->program()));
+        Result<EnginePlan> planned = plan_engine(options, *model, **backend);
+        if (!planned.ok()) return planned.status();
         auto impl = std::make_shared<Impl>();
         impl->runtime = runtime;
         impl->model = model;
-        impl->options = *resolved;
+        impl->options = std::move(planned->options);
         impl->texts = std::make_shared<const TokenTexts>(*model->tokenizer());
-        impl->compile = make_compile_options(*resolved, *model->program());
+        impl->compile = make_compile_options(impl->options, *model->program());
         TAKT_RETURN_IF_ERROR(impl->load(**backend, {progress, options.packed_cache_dir}));
         return std::shared_ptr<Engine>(new Engine(std::move(impl)));
     });
 }
 
 Result<EnginePlan> Engine::plan(Runtime& runtime, const Model& model, const EngineOptions& options) {
-    const Result<EngineOptions> resolved = resolve_options(options, model);
-    if (!resolved.ok()) return resolved.status();
     Result<Backend*> backend = runtime.find_backend(options.backend);
     if (!backend.ok()) return backend.status();
-    TAKT_RETURN_IF_ERROR((*backend)->supports(*model.program()));
-    const Result<MemoryPlan> memory =
-        (*backend)->plan(*model.program(), make_compile_options(*resolved, *model.program()));
-    if (!memory.ok()) return memory.status();
-    return EnginePlan{*resolved, *memory};
+    return plan_engine(options, model, **backend);
 }
 
 Status Engine::Impl::check(const RequestOptions& request) const {

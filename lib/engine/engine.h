@@ -16,12 +16,13 @@
 namespace takt {
 
 struct EngineOptions {
-    std::string backend;          // "": the best one
-    uint32_t context_tokens = 0;  // 0: min(4096, the model's)
-    uint32_t max_sequences = 0;   // 0: 16
-    uint32_t max_waiting = 0;     // 0: 4096
-    uint32_t chunk_tokens = 0;    // 0: 512
-    uint64_t kv_tokens = 0;       // 0: context_tokens * min(max_sequences, 4)
+    std::string backend;              // "": the best one
+    uint32_t context_tokens = 0;      // 0: min(4096, the model's)
+    uint32_t max_sequences = 0;       // 0: 16
+    uint32_t max_waiting = 0;         // 0: 4096
+    uint32_t chunk_tokens = 0;        // 0: 512
+    uint64_t kv_tokens = 0;           // 0: context_tokens * min(max_sequences, 4)
+    uint64_t memory_limit_bytes = 0;  // of backend buffers, weights included; 0: none (memory_fit.h)
     bool deterministic = false;
     uint64_t step_gap_ns = 0;       // see ChunkBudget
     bool prefix_reuse = true;       // full pages of earlier prompts and answers serve later ones

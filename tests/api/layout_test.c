@@ -34,7 +34,7 @@ AT(takt_model_options, descriptor, 72, 4);
 AT(takt_model_options, metadata_only, 76, 4);
 AT(takt_model_options, packed_cache_dir, 80, 8);
 
-FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 64);
+FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 72);
 AT(takt_engine_options, struct_size, 0, 8);
 AT(takt_engine_options, backend, 8, 8);
 AT(takt_engine_options, context_tokens, 16, 4);
@@ -47,6 +47,7 @@ AT(takt_engine_options, kv_type, 44, 4);
 AT(takt_engine_options, step_gap_ns, 48, 8);
 AT(takt_engine_options, no_prefix_reuse, 56, 4);
 AT(takt_engine_options, page_tokens, 60, 4);
+AT(takt_engine_options, memory_limit_bytes, 64, 8);
 
 FIXED(takt_request_options_size, sizeof(takt_request_options) == 184);
 AT(takt_request_options, struct_size, 0, 8);

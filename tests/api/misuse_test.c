@@ -176,6 +176,9 @@ static void model_calls(takt_model* model) {
     CHECK_FAILS(INVALID, "page_tokens is 24, must be a power of two from 16 to 4096",
                 takt_model_plan(model, &limits, &plan));
     limits.page_tokens = 0;
+    limits.memory_limit_bytes = 1000;
+    CHECK_FAILS(TAKT_ERROR_OUT_OF_MEMORY, "memory_limit_bytes is 1000", takt_model_plan(model, &limits, &plan));
+    limits.memory_limit_bytes = 0;
 
     CHECK_FAILS(INVALID, "model", takt_model_tokenize(NULL, "a", 1, 0, ids, 4, &size));
     CHECK_FAILS(INVALID, "text is NULL", takt_model_tokenize(model, NULL, 1, 0, ids, 4, &size));

@@ -76,6 +76,16 @@ class Inspect(TaktTest):
         self.assertIn("pages of 64", self.well("plan", "-m", LLAMA, "--page-tokens", 64).stdout.decode())
         self.fails(["page_tokens is 48"], "plan", "-m", LLAMA, "--page-tokens", 48)
 
+    def test_plan_keeps_a_limit(self):
+        (open_plan,) = self.well("plan", "-m", LLAMA, "--json").lines
+        limit = open_plan["total_bytes"] - open_plan["scratch_bytes"] // 4
+        (plan,) = self.well("plan", "-m", LLAMA, "--memory-limit", limit, "--json").lines
+        self.assertLessEqual(plan["total_bytes"], limit)
+        self.assertEqual(plan["context_tokens"], open_plan["context_tokens"])
+        self.assertLess(plan["chunk_tokens"], open_plan["chunk_tokens"])
+        self.fails(["weights need", "memory_limit_bytes is 1000"], "plan", "-m", LLAMA, "--memory-limit", 1000)
+        self.fails(["weights need", "memory_limit_bytes is 1000"], "run", "-m", LLAMA, "--memory-limit", 1000, "--raw", "-p", "a")
+
     def test_devices_lists_every_backend(self):
         lines = self.well("devices", "--json").lines
         self.assertIn("reference", [line["backend"] for line in lines])
