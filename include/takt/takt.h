@@ -353,6 +353,26 @@ typedef struct takt_memory_plan {
     uint32_t page_tokens;
 } takt_memory_plan;
 
+/* Counters since the engine was made, and what it holds now. Counters never go back. */
+typedef struct takt_engine_statistics {
+    size_t   struct_size;
+    uint64_t pages_in_use;           /* of keys and values, all groups of layers together: held by requests         */
+    uint64_t pages_cached;           /* kept for prompts that begin alike, until their room is wanted               */
+    uint64_t pages_total;
+    double   page_waste;             /* 1 - tokens / (pages * page_tokens) of the pages that running requests held, those of
+                                        layers with a window apart; sums over steps, a shared page counted once; NaN
+                                        before the first step                                                       */
+    uint64_t n_steps;                /* runs of the backend                                                         */
+    uint64_t n_preemptions;          /* times that a request gave its pages away, to be computed again              */
+    uint64_t prompt_tokens_computed; /* of prompts, until their first token; again where pages were given away      */
+    uint64_t prompt_tokens_cached;   /* of prompts, taken from earlier work                                         */
+    uint64_t generated_tokens;
+    uint32_t page_tokens;
+    uint32_t max_sequences;          /* requests that may run at once                                               */
+    uint32_t n_running;              /* requests                                                                    */
+    uint32_t n_waiting;
+} takt_engine_statistics;
+
 /* Defaults; struct_size is the caller's sizeof. NULL or a size below the first release's is TAKT_ERROR_INVALID_ARGUMENT. */
 TAKT_API takt_status takt_runtime_options_init(takt_runtime_options *options, size_t struct_size);
 TAKT_API takt_status takt_model_options_init(takt_model_options *options, size_t struct_size);
@@ -445,6 +465,8 @@ TAKT_API takt_status takt_engine_destroy(takt_engine *engine);
  * Returns at once; thread-safe, callbacks included. */
 TAKT_API takt_status takt_engine_cancel_all(takt_engine *engine);
 TAKT_API uint32_t takt_engine_context_tokens(const takt_engine *engine);
+/* As of the last step, or of the last request that ended. Thread-safe, callbacks included; waits for no step. */
+TAKT_API takt_status takt_engine_get_statistics(const takt_engine *engine, takt_engine_statistics *out_statistics);
 
 /* Runs one request to its end. Thread-safe; on_event runs on the calling thread. out_timing may be NULL. The engine goes
  * on while on_event runs: after TAKT_STOP the timing counts what was computed until then, and a request that had already

@@ -447,6 +447,13 @@ public:
     }
 
     std::uint32_t context_tokens() const noexcept { return takt_engine_context_tokens(get()); }
+    // Thread-safe.
+    takt_engine_statistics statistics() const {
+        takt_engine_statistics statistics{};
+        statistics.struct_size = sizeof statistics;
+        check(takt_engine_get_statistics(get(), &statistics));
+        return statistics;
+    }
     // on_event runs on this thread.
     takt_timing generate(const RequestOptions& options) {
         detail::EventCall call{options.on_event, nullptr, nullptr};

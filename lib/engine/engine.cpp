@@ -108,7 +108,8 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     std::vector<PagePool> pools;
     for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages, compile.page_tokens);
     const WorkerLimits limits{options.max_sequences, options.max_waiting, options.chunk_tokens,
-                              compile.max_rows,      options.step_gap_ns, options.prefix_reuse};
+                              compile.max_rows,      options.step_gap_ns, options.prefix_reuse,
+                              options.page_tokens};
     worker =
         std::make_shared<Worker>(runtime, model, std::move(executable), std::move(pools), limits, signal);
     Worker::start(worker);
@@ -232,6 +233,9 @@ uint32_t Engine::context_tokens() const {
 }
 const MemoryPlan& Engine::memory() const {
     return impl_->memory;
+}
+EngineStatistics Engine::statistics() const {
+    return impl_->worker->statistics();
 }
 const Model& Engine::model() const {
     return *impl_->model;

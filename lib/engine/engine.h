@@ -9,6 +9,7 @@
 #include <string>
 
 #include "engine/callback_guard.h"
+#include "engine/engine_statistics.h"
 #include "engine/request.h"
 #include "engine/runtime.h"
 #include "model/model.h"
@@ -66,7 +67,8 @@ public:
     std::shared_ptr<const CallbackThreads> callback_threads() const;
 
     uint32_t context_tokens() const;
-    const MemoryPlan& memory() const;  // counted over the backend's buffers
+    const MemoryPlan& memory() const;     // counted over the backend's buffers
+    EngineStatistics statistics() const;  // any thread
     const Model& model() const;
     Runtime& runtime() const;
     std::string_view backend_name() const;

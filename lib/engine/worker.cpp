@@ -30,9 +30,11 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
       signal_(std::move(signal)),
       step_(limits.max_rows, limits.max_sequences),
       budget_(limits.chunk_tokens, limits.step_gap_ns),
-      chooser_(runtime_->clock(), model_->tokenizer(), model_->program()->vocab_size) {
+      chooser_(runtime_->clock(), model_->tokenizer(), model_->program()->vocab_size),
+      page_waste_(limits.page_tokens) {
     running_.reserve(limits_.max_sequences);
     evaluations_.reserve(limits_.max_sequences);
+    publish_statistics();
 }
 
 void Worker::start(const std::shared_ptr<Worker>& worker) {
@@ -110,6 +112,7 @@ void Worker::loop() {
         } catch (...) {
             fail_all(StatusCode::internal, "A step of the engine threw an exception.");
         }
+        publish_statistics();
     }
     end_everything();
 }
@@ -169,6 +172,7 @@ void Worker::step_evaluations() {
         step_.build(job, n_rows);
         const Runtime::StepTurn turn(*runtime_, n_rows);
         const Result<StepOutput> output = executable_->run(step_.batch());
+        ++statistics_.n_steps;
         Status status =
             output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
         if (status.ok()) {
@@ -194,6 +198,7 @@ void Worker::step_requests() {
             request->outcome.end_ns = computed_ns;
         }
     }
+    count_outputs();
     for (const Running& request : running_) tell(*request);
     drop_finished();
 }
@@ -208,6 +213,7 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     }
     const Result<StepOutput> result = executable_->run(step_.batch());
     computed_ns = runtime_->clock().now_ns();
+    ++statistics_.n_steps;
     if (!result.ok()) return result.status();
     budget_.record(n_decode_rows_, step_.n_rows() - n_decode_rows_, computed_ns - begin_ns);
     output = *result;
@@ -228,6 +234,7 @@ void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
         if (request->in_prefill() && request->n_generated() == 0) {
             request->prefill_compute_ns += output.compute_ns;
             request->state->count_computed(request->n_rows);
+            statistics_.prompt_tokens_computed += request->n_rows;
         }
         request->n_computed += request->n_rows;
         if (limits_.prefix_reuse) request->pages->publish(request->tokens, request->n_computed);

@@ -9,8 +9,10 @@
 
 #include "backend/backend.h"
 #include "engine/chunk_budget.h"
+#include "engine/engine_statistics.h"
 #include "engine/evaluation.h"
 #include "engine/page_pool.h"
+#include "engine/page_waste.h"
 #include "engine/running_request.h"
 #include "engine/runtime.h"
 #include "engine/scheduler.h"
@@ -23,6 +25,7 @@ struct WorkerLimits {
     uint32_t max_sequences = 0, max_waiting = 0, chunk_tokens = 0, max_rows = 0;
     uint64_t step_gap_ns = 0;  // see ChunkBudget
     bool prefix_reuse = true;
+    uint32_t page_tokens = 0;
 };
 
 // Either of them.
@@ -51,6 +54,7 @@ public:
     uint64_t next_sequence() { return next_sequence_.fetch_add(1); }
     Status submit(std::unique_ptr<RunningRequest> request);
     Status submit(EvaluationJob job);
+    EngineStatistics statistics() const { return board_.read(); }  // any thread
 
 private:
     using Running = std::unique_ptr<RunningRequest>;
@@ -82,6 +86,10 @@ private:
     void drop_finished();
     void fail_all(StatusCode code, const char* sentence) noexcept;
     void end_everything() noexcept;
+    // worker_statistics.cpp
+    void count_outputs();
+    void publish_statistics() noexcept;
+    uint32_t n_running() const noexcept;
 
     const std::shared_ptr<Runtime> runtime_;
     const std::shared_ptr<const Model> model_;
@@ -108,6 +116,9 @@ private:
     uint64_t next_deadline_ns_ = UINT64_MAX;  // of those that wait
     uint64_t seen_version_ = 0;
     bool pages_came_free_ = false;
+    EngineStatistics statistics_;
+    PageWaste page_waste_;
+    StatisticsBoard board_;
     std::thread thread_;
 };
 

@@ -60,6 +60,7 @@ void Worker::finish(RunningRequest& request, FinishReason reason, Status status,
     request.pages->release();
     pages_came_free_ = true;
     --n_live_;  // before its last callback, which may submit the next one
+    publish_statistics();
     std::string_view rest;
     try {
         rest = request.text.flush();

@@ -222,6 +222,17 @@ static void asynchronous(takt_engine* engine) {
     CHECK(seen.released == 1);
 }
 
+/* After the two requests above: of 5 and of 4 tokens, on prompts that begin alike. */
+static void statistics(const takt_engine* engine) {
+    takt_engine_statistics now = {0};
+    now.struct_size = sizeof now;
+    CHECK_OK(takt_engine_get_statistics(engine, &now));
+    CHECK(now.generated_tokens == 9 && now.n_running == 0 && now.n_waiting == 0 && now.n_preemptions == 0);
+    CHECK(now.prompt_tokens_computed + now.prompt_tokens_cached == 22 && now.n_steps >= 9);
+    CHECK(now.pages_in_use == 0 && now.pages_total > 0 && now.pages_cached <= now.pages_total);
+    CHECK(now.page_tokens == 32 && now.max_sequences == 16 && now.page_waste > 0 && now.page_waste < 1);
+}
+
 static void session(takt_engine* engine) {
     struct seen seen = {0, 0, 0, 0, 0};
     takt_session* conversation = NULL;
@@ -279,6 +290,7 @@ int main(int argc, char** argv) {
     count = text_and_ids(model, ids);
     blocking(engine, ids, count);
     asynchronous(engine);
+    statistics(engine);
     session(engine);
     CHECK_OK(takt_engine_destroy(engine));
     takt_model_destroy(model);

@@ -185,6 +185,22 @@ AT(takt_memory_plan, max_sequences, 52, 4);
 AT(takt_memory_plan, chunk_tokens, 56, 4);
 AT(takt_memory_plan, page_tokens, 60, 4);
 
+FIXED(takt_engine_statistics_size, sizeof(takt_engine_statistics) == 96);
+AT(takt_engine_statistics, struct_size, 0, 8);
+AT(takt_engine_statistics, pages_in_use, 8, 8);
+AT(takt_engine_statistics, pages_cached, 16, 8);
+AT(takt_engine_statistics, pages_total, 24, 8);
+AT(takt_engine_statistics, page_waste, 32, 8);
+AT(takt_engine_statistics, n_steps, 40, 8);
+AT(takt_engine_statistics, n_preemptions, 48, 8);
+AT(takt_engine_statistics, prompt_tokens_computed, 56, 8);
+AT(takt_engine_statistics, prompt_tokens_cached, 64, 8);
+AT(takt_engine_statistics, generated_tokens, 72, 8);
+AT(takt_engine_statistics, page_tokens, 80, 4);
+AT(takt_engine_statistics, max_sequences, 84, 4);
+AT(takt_engine_statistics, n_running, 88, 4);
+AT(takt_engine_statistics, n_waiting, 92, 4);
+
 #endif
 
 FIXED(TAKT_OK_value, TAKT_OK == 0);

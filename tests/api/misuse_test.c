@@ -288,6 +288,11 @@ static void request_options(takt_engine* engine) {
 
 static void engine_calls(takt_engine* engine) {
     static const int32_t ids[2] = {1, 999};
+    takt_engine_statistics now = {0};
+    CHECK_FAILS(INVALID, "out_statistics", takt_engine_get_statistics(engine, NULL));
+    CHECK_FAILS(INVALID, "struct_size is 0", takt_engine_get_statistics(engine, &now));
+    now.struct_size = sizeof now;
+    CHECK_FAILS(INVALID, "engine", takt_engine_get_statistics(NULL, &now));
     CHECK_FAILS(INVALID, "engine", takt_engine_evaluate(NULL, ids, 1, 0, 0, on_logits, NULL));
     CHECK_FAILS(INVALID, "ids", takt_engine_evaluate(engine, NULL, 1, 0, 0, on_logits, NULL));
     CHECK_FAILS(INVALID, "on_logits", takt_engine_evaluate(engine, ids, 1, 0, 0, NULL, NULL));
