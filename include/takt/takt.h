@@ -115,6 +115,7 @@ enum {                                                           /* flags for to
 /* ---- Callbacks -------------------------------------------------------------------------------------------------- */
 
 typedef struct takt_event takt_event;
+typedef struct takt_step takt_step;
 /* Callback thread: any thread of the runtime or of a caller, one line at a time. text is borrowed until it returns. Inside
  * it calls that load, wait or destroy an engine return TAKT_ERROR_INVALID_STATE, and what takt would log is dropped. */
 typedef void (*takt_log_callback)(void *user_data, int32_t level, const char *text, size_t text_bytes);
@@ -131,6 +132,10 @@ typedef int32_t (*takt_event_callback)(void *user_data, const takt_event *event)
 /* Runs exactly once, after the last callback of the request: user_data may be freed. Callback thread: the one that destroys
  * the request; of a request destroyed in its own callback the engine's, where the same calls are refused as there. */
 typedef void (*takt_release_callback)(void *user_data);
+/* One step of an engine, after its tokens were told; borrowed until it returns. Callback thread: the one that runs the
+ * steps, which wait meanwhile; the same calls are allowed and refused as in takt_event_callback. A C++ exception ends the
+ * calls and is a line in the log. */
+typedef void (*takt_step_callback)(void *user_data, const takt_step *step);
 /* A text that is borrowed until it returns; no trailing zero. */
 typedef void (*takt_text_callback)(void *user_data, const char *text, size_t text_bytes);
 /* The scores of one position; logits are borrowed until it returns. Anything but TAKT_CONTINUE stops. */
@@ -193,6 +198,8 @@ typedef struct takt_engine_options {
                                         to context_tokens; context_tokens to 2048, chunk_tokens to 128, max_sequences
                                         to 4; the same three to 256, 16 and 1. What you set stays; where nothing helps
                                         it is TAKT_ERROR_OUT_OF_MEMORY with need and have. takt_model_plan() tells   */
+    takt_step_callback on_step;      /* NULL: none                                                                  */
+    void       *step_user_data;      /* must live until takt_engine_destroy() returned                              */
 } takt_engine_options;
 
 /* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise
@@ -353,6 +360,21 @@ typedef struct takt_memory_plan {
     uint32_t page_tokens;
 } takt_memory_plan;
 
+/* One run of the backend. Stamps are those of the events of its tokens: end_ns is their computed_ns. */
+struct takt_step {
+    size_t   struct_size;
+    uint64_t index;            /* of the engine's steps, from 0; evaluations count                                  */
+    uint64_t begin_ns;
+    uint64_t end_ns;
+    uint64_t gap_ns;           /* since the end of the step before; TAKT_UNDEFINED_NS for the first                 */
+    uint32_t decode_rows;
+    uint32_t prefill_rows;     /* of prompts, and of what is computed again after a preemption                      */
+    uint32_t prefill_budget;   /* prefill rows that the step could have had (step_gap_ns); of an evaluation its own */
+    uint32_t generated_tokens; /* that came of it                                                                   */
+    uint32_t n_running;        /* requests, while it ran                                                            */
+    uint32_t n_waiting;
+};
+
 /* Counters since the engine was made, and what it holds now. Counters never go back. */
 typedef struct takt_engine_statistics {
     size_t   struct_size;
@@ -381,7 +403,7 @@ TAKT_API takt_status takt_request_options_init(takt_request_options *options, si
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
-#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0}

@@ -102,6 +102,7 @@ struct EngineOptions {
     bool prefix_reuse = true;
     std::uint32_t page_tokens = 0;
     std::uint64_t memory_limit_bytes = 0;
+    std::function<void(const takt_step&)> on_step;  // on the engine's thread; what it throws ends the calls
 };
 
 struct RequestOptions {
@@ -440,10 +441,18 @@ private:
 class Engine {
 public:
     explicit Engine(const Model& model, const EngineOptions& options = {}) {
-        const takt_engine_options c = to_c(options);
+        takt_engine_options c = to_c(options);
+        parts_ = std::make_unique<Parts>();
+        if (options.on_step) {
+            parts_->on_step = options.on_step;
+            c.on_step = [](void* user_data, const takt_step* step) {
+                static_cast<Parts*>(user_data)->on_step(*step);
+            };
+            c.step_user_data = parts_.get();
+        }
         takt_engine* handle = nullptr;
         check(takt_engine_create(model.get(), &c, &handle));
-        handle_.reset(handle);
+        parts_->handle.reset(handle);
     }
 
     std::uint32_t context_tokens() const noexcept { return takt_engine_context_tokens(get()); }
@@ -503,7 +512,7 @@ public:
         if (call.thrown) std::rethrow_exception(call.thrown);
         check(status);
     }
-    takt_engine* get() const noexcept { return handle_.get(); }
+    takt_engine* get() const noexcept { return parts_ ? parts_->handle.get() : nullptr; }
 
     static takt_engine_options to_c(const EngineOptions& options) {
         takt_engine_options c;
@@ -524,7 +533,12 @@ public:
     }
 
 private:
-    detail::Owned<takt_engine, takt_engine_destroy> handle_;
+    // The engine goes before the function it calls.
+    struct Parts {
+        std::function<void(const takt_step&)> on_step;
+        detail::Owned<takt_engine, takt_engine_destroy> handle;
+    };
+    std::unique_ptr<Parts> parts_;
 };
 
 inline takt_memory_plan Model::plan(const EngineOptions& options) const {

@@ -110,8 +110,8 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     const WorkerLimits limits{options.max_sequences, options.max_waiting, options.chunk_tokens,
                               compile.max_rows,      options.step_gap_ns, options.prefix_reuse,
                               options.page_tokens};
-    worker =
-        std::make_shared<Worker>(runtime, model, std::move(executable), std::move(pools), limits, signal);
+    worker = std::make_shared<Worker>(runtime, model, std::move(executable), std::move(pools), limits, signal,
+                                      StepListener{options.on_step, callbacks});
     Worker::start(worker);
     return {};
 }
@@ -221,6 +221,9 @@ void Engine::cancel_all() {
 }
 void Engine::cancel_all_and_wait() {
     impl_->worker->cancel_all_and_wait();
+}
+void Engine::stop_telling_steps() {
+    impl_->worker->stop_telling_steps();
 }
 bool Engine::inside_callback() const {
     return impl_->callbacks->contains_this_thread();

@@ -12,6 +12,7 @@
 #include "engine/engine_statistics.h"
 #include "engine/request.h"
 #include "engine/runtime.h"
+#include "engine/step_record.h"
 #include "model/model.h"
 
 namespace takt {
@@ -30,6 +31,7 @@ struct EngineOptions {
     uint32_t page_tokens = 0;       // 0: 32; a power of two from 16 to 4096
     std::optional<DType> kv_dtype;  // unset: the backend's choice, f16 on cpu and f32 on reference
     std::string packed_cache_dir;   // see LoadOptions; for weights that no load brought in before
+    std::function<void(const StepRecord&)> on_step;  // see StepListener
 };
 
 // What an engine would be made with, and what it would take in backend buffers.
@@ -62,6 +64,8 @@ public:
     // callback and is not for callbacks.
     void cancel_all();
     void cancel_all_and_wait();
+    // on_step is not called for later steps: its owner may go while a session keeps the engine.
+    void stop_telling_steps();
     // True on the thread that is inside one of this engine's callbacks, or in one that holds up every engine.
     bool inside_callback() const;
     std::shared_ptr<const CallbackThreads> callback_threads() const;

@@ -21,7 +21,7 @@ constexpr std::chrono::milliseconds kDeadlinePoll{
 
 Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
                std::unique_ptr<Executable> executable, std::vector<PagePool> pools,
-               const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal)
+               const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal, StepListener listener)
     : runtime_(std::move(runtime)),
       model_(std::move(model)),
       executable_(std::move(executable)),
@@ -31,7 +31,8 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
       step_(limits.max_rows, limits.max_sequences),
       budget_(limits.chunk_tokens, limits.step_gap_ns),
       chooser_(runtime_->clock(), model_->tokenizer(), model_->program()->vocab_size),
-      page_waste_(limits.page_tokens) {
+      page_waste_(limits.page_tokens),
+      listener_(std::move(listener)) {
     running_.reserve(limits_.max_sequences);
     evaluations_.reserve(limits_.max_sequences);
     publish_statistics();
@@ -170,16 +171,20 @@ void Worker::step_evaluations() {
         if (!evaluation.wants_step()) continue;
         const uint32_t n_rows = evaluation.next_rows();
         step_.build(job, n_rows);
-        const Runtime::StepTurn turn(*runtime_, n_rows);
-        const Result<StepOutput> output = executable_->run(step_.batch());
-        ++statistics_.n_steps;
-        Status status =
-            output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
-        if (status.ok()) {
-            evaluation.give(n_rows, *output);
-        } else {
-            evaluation.fail(std::move(status));
+        {
+            const Runtime::StepTurn turn(*runtime_, n_rows);
+            const uint64_t begin_ns = runtime_->clock().now_ns();
+            const Result<StepOutput> output = executable_->run(step_.batch());
+            record_step(begin_ns, runtime_->clock().now_ns(), 0, n_rows, n_rows);
+            Status status =
+                output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
+            if (status.ok()) {
+                evaluation.give(n_rows, *output);
+            } else {
+                evaluation.fail(std::move(status));
+            }
         }
+        tell_step();
     }
 }
 
@@ -201,6 +206,7 @@ void Worker::step_requests() {
     count_outputs();
     for (const Running& request : running_) tell(*request);
     drop_finished();
+    tell_step();
 }
 
 // The engine's turn ends before anyone is called back.
@@ -213,7 +219,7 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     }
     const Result<StepOutput> result = executable_->run(step_.batch());
     computed_ns = runtime_->clock().now_ns();
-    ++statistics_.n_steps;
+    record_step(begin_ns, computed_ns, n_decode_rows_, step_.n_rows() - n_decode_rows_, prefill_budget_);
     if (!result.ok()) return result.status();
     budget_.record(n_decode_rows_, step_.n_rows() - n_decode_rows_, computed_ns - begin_ns);
     output = *result;

@@ -16,6 +16,7 @@
 #include "engine/running_request.h"
 #include "engine/runtime.h"
 #include "engine/scheduler.h"
+#include "engine/step_record.h"
 #include "engine/token_chooser.h"
 #include "model/model.h"
 
@@ -40,7 +41,7 @@ class Worker {
 public:
     Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
            std::unique_ptr<Executable> executable, std::vector<PagePool> pools, const WorkerLimits& limits,
-           std::shared_ptr<WorkerSignal> signal);
+           std::shared_ptr<WorkerSignal> signal, StepListener listener);
     // Throws what std::thread throws. The thread keeps its worker alive.
     static void start(const std::shared_ptr<Worker>& worker);
     // Cancels everything and waits for the last callback; inside one, lets the thread end by itself.
@@ -55,6 +56,8 @@ public:
     Status submit(std::unique_ptr<RunningRequest> request);
     Status submit(EvaluationJob job);
     EngineStatistics statistics() const { return board_.read(); }  // any thread
+    // From the next step on. Any thread.
+    void stop_telling_steps() { tells_steps_ = false; }
 
 private:
     using Running = std::unique_ptr<RunningRequest>;
@@ -87,7 +90,10 @@ private:
     void fail_all(StatusCode code, const char* sentence) noexcept;
     void end_everything() noexcept;
     // worker_statistics.cpp
+    void record_step(uint64_t begin_ns, uint64_t end_ns, uint32_t n_decode_rows, uint32_t n_prefill_rows,
+                     uint32_t prefill_budget) noexcept;
     void count_outputs();
+    void tell_step() noexcept;
     void publish_statistics() noexcept;
     uint32_t n_running() const noexcept;
 
@@ -99,7 +105,7 @@ private:
     const std::shared_ptr<WorkerSignal> signal_;
     StepBuilder step_;
     ChunkBudget budget_;
-    uint32_t n_decode_rows_ = 0;  // of the step that was built
+    uint32_t n_decode_rows_ = 0, prefill_budget_ = 0;  // of the step that was built
     TokenChooser chooser_;
     std::atomic<uint64_t> next_sequence_{1};
     std::atomic<uint32_t> n_live_{0};  // requests that wait or run
@@ -119,6 +125,9 @@ private:
     EngineStatistics statistics_;
     PageWaste page_waste_;
     StatisticsBoard board_;
+    StepListener listener_;
+    std::atomic<bool> tells_steps_{true};
+    StepRecord record_;  // of the last step
     std::thread thread_;
 };
 

@@ -112,6 +112,7 @@ void Worker::build_step() {
     }
     n_decode_rows_ = step_.n_rows();
     uint32_t budget = std::min(budget_.prompt_rows(n_decode_rows_), limits_.max_rows - n_decode_rows_);
+    prefill_budget_ = budget;
     for (const bool begun : {true, false}) {
         for (const Running& request : running_) {
             if (request->preempted || !request->in_prefill() || request->n_rows > 0) continue;

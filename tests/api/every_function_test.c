@@ -255,7 +255,16 @@ static void session(takt_engine* engine) {
     takt_session_destroy(conversation);
 }
 
+static void on_step(void* user_data, const takt_step* step) {
+    uint64_t* n_steps = user_data;
+    CHECK(step->struct_size == sizeof *step && step->index == *n_steps);
+    CHECK(step->begin_ns <= step->end_ns && step->decode_rows + step->prefill_rows > 0);
+    CHECK((step->gap_ns == TAKT_UNDEFINED_NS) == (step->index == 0));
+    ++*n_steps;
+}
+
 int main(int argc, char** argv) {
+    uint64_t n_steps = 0;
     struct seen seen = {0, 0, 0, 0, 0};
     takt_runtime_options how = TAKT_RUNTIME_OPTIONS_INIT;
     takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
@@ -279,6 +288,8 @@ int main(int argc, char** argv) {
     load.progress_user_data = &progress;
     CHECK_OK(takt_model_load(runtime, &load, &model));
     limits.context_tokens = 200;
+    limits.on_step = on_step;
+    limits.step_user_data = &n_steps;
     CHECK_OK(takt_engine_create(model, &limits, &engine));
     if (c_check_failures != 0) return 1;
     CHECK(progress > 0);
@@ -293,6 +304,7 @@ int main(int argc, char** argv) {
     statistics(engine);
     session(engine);
     CHECK_OK(takt_engine_destroy(engine));
+    CHECK(n_steps > 10);
     takt_model_destroy(model);
     takt_runtime_destroy(runtime);
     return c_check_failures != 0;

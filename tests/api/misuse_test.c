@@ -177,7 +177,8 @@ static void model_calls(takt_model* model) {
                 takt_model_plan(model, &limits, &plan));
     limits.page_tokens = 0;
     limits.memory_limit_bytes = 1000;
-    CHECK_FAILS(TAKT_ERROR_OUT_OF_MEMORY, "memory_limit_bytes is 1000", takt_model_plan(model, &limits, &plan));
+    CHECK_FAILS(TAKT_ERROR_OUT_OF_MEMORY, "memory_limit_bytes is 1000",
+                takt_model_plan(model, &limits, &plan));
     limits.memory_limit_bytes = 0;
 
     CHECK_FAILS(INVALID, "model", takt_model_tokenize(NULL, "a", 1, 0, ids, 4, &size));
