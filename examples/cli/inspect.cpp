@@ -15,7 +15,8 @@ namespace {
 struct InspectOptions {
     CommonOptions common;
     bool program = false;
-    uint32_t context_tokens = 0, sequences = 1;
+    uint32_t context_tokens = 0, sequences = 1, chunk_tokens = 0;
+    uint64_t kv_tokens = 0;  // 0: so many that every sequence may fill its context
 };
 
 std::string plain(const Json& value) {
@@ -70,31 +71,41 @@ int inspect(const InspectOptions& options) {
     return 0;
 }
 
+Json plan_json(const takt_memory_plan& plan) {
+    return {{"weight_bytes", plan.weight_bytes},     {"kv_bytes", plan.kv_bytes},
+            {"scratch_bytes", plan.scratch_bytes},   {"total_bytes", plan.total_bytes},
+            {"context_tokens", plan.context_tokens}, {"sequences", plan.max_sequences},
+            {"kv_tokens", plan.kv_tokens},           {"chunk_tokens", plan.chunk_tokens},
+            {"page_tokens", plan.page_tokens}};
+}
+
+std::string plan_text(const takt_memory_plan& plan) {
+    return fmt::format(
+        "weights {:>16} bytes\n"
+        "pages   {:>16} bytes (sequences: {}, each of up to {} tokens; {} tokens in all, "
+        "pages of {})\n"
+        "scratch {:>16} bytes (steps of up to {} prompt tokens)\n"
+        "in all  {:>16} bytes\n",
+        plan.weight_bytes, plan.kv_bytes, plan.max_sequences, plan.context_tokens, plan.kv_tokens,
+        plan.page_tokens, plan.scratch_bytes, plan.chunk_tokens, plan.total_bytes);
+}
+
 int plan(const InspectOptions& options) {
     if (options.sequences == 0) throw WrongUsage("--sequences is at least 1.");
     const takt::Runtime runtime = open_runtime(options.common);
     const takt::Model model = load_model(runtime, options.common, LoadWeights::no);
     takt::EngineOptions settings = engine_options(options.common);
-    const uint32_t context =
-        options.context_tokens != 0 ? options.context_tokens : std::min(4096u, model.info().context_tokens);
-    settings.context_tokens = context;
+    settings.context_tokens = options.context_tokens;
     settings.max_sequences = options.sequences;
-    settings.kv_tokens = uint64_t{context} * options.sequences;
-    const takt_memory_plan plan = model.plan(settings);
-    if (options.common.json) {
-        write_stdout(json_line({{"weight_bytes", plan.weight_bytes},
-                                {"kv_bytes", plan.kv_bytes},
-                                {"scratch_bytes", plan.scratch_bytes},
-                                {"total_bytes", plan.total_bytes},
-                                {"context_tokens", context},
-                                {"sequences", options.sequences}}));
-    } else {
-        write_stdout(
-            fmt::format("weights {:>16} bytes\npages   {:>16} bytes ({} sequences of {} tokens)\nscratch "
-                        "{:>16} bytes\nin all  {:>16} bytes\n",
-                        plan.weight_bytes, plan.kv_bytes, options.sequences, context, plan.scratch_bytes,
-                        plan.total_bytes));
+    settings.chunk_tokens = options.chunk_tokens;
+    settings.kv_tokens = options.kv_tokens;
+    if (options.kv_tokens == 0 && options.common.memory_limit_bytes == 0) {
+        const uint32_t context = options.context_tokens != 0 ? options.context_tokens
+                                                             : std::min(4096u, model.info().context_tokens);
+        settings.kv_tokens = uint64_t{context} * options.sequences;
     }
+    const takt_memory_plan plan = model.plan(settings);
+    write_stdout(options.common.json ? json_line(plan_json(plan)) : plan_text(plan));
     return 0;
 }
 
@@ -142,6 +153,10 @@ Command add_plan(CLI::App& app) {
     add_number(*command, "--ctx", options->context_tokens,
                "Positions of one sequence; default: the smaller of 4096 and the model's");
     add_number(*command, "--sequences", options->sequences, "Sequences at once")->capture_default_str();
+    add_number(*command, "--kv-tokens", options->kv_tokens,
+               "Positions of all sequences together; default: --ctx times --sequences, with "
+               "--memory-limit as the engine's");
+    add_number(*command, "--chunk", options->chunk_tokens, "Prompt tokens of one step; default: 512");
     return {command, [options] { return plan(*options); }};
 }
 

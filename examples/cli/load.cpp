@@ -107,6 +107,8 @@ takt::EngineOptions engine_options(const CommonOptions& options) {
     engine.max_sequences = 1;
     engine.deterministic = options.deterministic;
     engine.kv_type = kv_type(options.kv);
+    engine.page_tokens = options.page_tokens;
+    engine.memory_limit_bytes = options.memory_limit_bytes;
     return engine;
 }
 

@@ -32,6 +32,10 @@ void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model) {
     app.add_option("--kv", options.kv,
                    "Form of keys and values; default: f16 on the cpu backend, f32 on reference")
         ->check(CLI::IsMember({"f16", "q8_0", "f32"}));
+    add_number(app, "--page-tokens", options.page_tokens,
+               "Positions in a page of keys and values, a power of two from 16 to 4096; default: 32");
+    add_number(app, "--memory-limit", options.memory_limit_bytes,
+               "Bytes of weights, pages and scratch at most; what isn't given on the command line gives way");
     app.add_option("--packed-cache", options.packed_cache,
                    "Folder that keeps packed weights, which the next load maps; nobody else may write there");
     app.add_flag("--deterministic", options.deterministic, "No path whose row depends on its neighbours");

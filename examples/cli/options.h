@@ -25,6 +25,8 @@ struct CommonOptions {
     std::string isa;
     std::string kv;  // empty: the backend's choice
     std::string packed_cache;
+    uint32_t page_tokens = 0;  // the engine's choice
+    uint64_t memory_limit_bytes = 0;
     bool deterministic = false;
     bool json = false;
 };

@@ -124,6 +124,7 @@ enum { TAKT_MAX_DRAFTS = 15 };                                   /* of one reque
 /* ---- Callbacks -------------------------------------------------------------------------------------------------- */
 
 typedef struct takt_event takt_event;
+typedef struct takt_step takt_step;
 /* Callback thread: any thread of the runtime or of a caller, one line at a time. text is borrowed until it returns. Inside
  * it calls that load, wait or destroy an engine return TAKT_ERROR_INVALID_STATE, and what takt would log is dropped. */
 typedef void (*takt_log_callback)(void *user_data, int32_t level, const char *text, size_t text_bytes);
@@ -140,6 +141,10 @@ typedef int32_t (*takt_event_callback)(void *user_data, const takt_event *event)
 /* Runs exactly once, after the last callback of the request: user_data may be freed. Callback thread: the one that destroys
  * the request; of a request destroyed in its own callback the engine's, where the same calls are refused as there. */
 typedef void (*takt_release_callback)(void *user_data);
+/* One step of an engine, after its tokens were told; borrowed until it returns. Callback thread: the one that runs the
+ * steps, which wait meanwhile; the same calls are allowed and refused as in takt_event_callback. A C++ exception ends the
+ * calls and is a line in the log. */
+typedef void (*takt_step_callback)(void *user_data, const takt_step *step);
 /* A text that is borrowed until it returns; no trailing zero. */
 typedef void (*takt_text_callback)(void *user_data, const char *text, size_t text_bytes);
 /* The scores of one position; logits are borrowed until it returns. Anything but TAKT_CONTINUE stops. */
@@ -191,10 +196,19 @@ typedef struct takt_engine_options {
     uint64_t    step_gap_ns;         /* what a step of running requests should take at most while prompts join: their rows
                                         are as many as fit in; 0: 1.5 times the median of the last 32 steps without
                                         prompts; TAKT_NO_STEP_GAP: chunk_tokens, however long they take             */
-    uint32_t    no_prefix_reuse;     /* 1: every prompt is computed anew. 0: pages of 32 tokens that an earlier prompt
-                                        or answer began with are shared, until their room is wanted; tokens are the
-                                        same either way                                                             */
-    uint32_t    reserved;            /* 0                                                                            */
+    uint32_t    no_prefix_reuse;     /* 1: every prompt is computed anew. 0: full pages that an earlier prompt or answer
+                                        began with are shared, until their room is wanted; tokens are the same either
+                                        way                                                                         */
+    uint32_t    page_tokens;         /* positions in a page of keys and values: a power of two from 16 to 4096; 0: 32.
+                                        Tokens are the same with any. Smaller pages waste less at the end of a sequence
+                                        and are shared sooner, larger ones cost less to keep account of             */
+    uint64_t    memory_limit_bytes;  /* of backend buffers, weights included; 0: none. Where the defaults take more,
+                                        fields that are 0 become less, each as far as it must, in this order: kv_tokens
+                                        to context_tokens; context_tokens to 2048, chunk_tokens to 128, max_sequences
+                                        to 4; the same three to 256, 16 and 1. What you set stays; where nothing helps
+                                        it is TAKT_ERROR_OUT_OF_MEMORY with need and have. takt_model_plan() tells   */
+    takt_step_callback on_step;      /* NULL: none                                                                  */
+    void       *step_user_data;      /* must live until takt_engine_destroy() returned                              */
     const takt_model *draft_model;   /* NULL, or a small model of the same vocabulary that drafts for requests; stays alive
                                         behind the engine. Has pages of its own, for as many positions              */
 } takt_engine_options;
@@ -351,14 +365,57 @@ typedef struct takt_profile_options {
     uint32_t    reserved;
 } takt_profile_options;
 
-/* Exactly what a load takes in backend buffers. */
+/* Exactly what an engine takes in backend buffers, and the options that it would have. Lists and tables of the engine
+ * itself, the tokenizer and the file's metadata are apart. */
 typedef struct takt_memory_plan {
     size_t   struct_size;
-    uint64_t weight_bytes;
-    uint64_t kv_bytes;
+    uint64_t weight_bytes;        /* shared by all engines of a runtime on the same model                           */
+    uint64_t kv_bytes;            /* pages of keys and values                                                       */
     uint64_t scratch_bytes;
     uint64_t total_bytes;
+    uint64_t kv_tokens;           /* as takt_engine_options, every 0 filled in                                      */
+    uint32_t context_tokens;
+    uint32_t max_sequences;
+    uint32_t chunk_tokens;
+    uint32_t page_tokens;
 } takt_memory_plan;
+
+/* One run of the backend. Stamps are those of the events of its tokens: end_ns is their computed_ns. */
+struct takt_step {
+    size_t   struct_size;
+    uint64_t index;            /* of the engine's steps, from 0; evaluations count                                  */
+    uint64_t begin_ns;
+    uint64_t end_ns;
+    uint64_t gap_ns;           /* since the end of the step before; TAKT_UNDEFINED_NS for the first                 */
+    uint32_t decode_rows;      /* of requests that generate, drafts included                                        */
+    uint32_t prefill_rows;     /* of prompts, and of what is computed again after a preemption                      */
+    uint32_t prefill_budget;   /* prefill rows that the step could have had (step_gap_ns); of an evaluation its own */
+    uint32_t generated_tokens; /* that came of it                                                                   */
+    uint32_t n_running;        /* requests, while it ran                                                            */
+    uint32_t n_waiting;
+};
+
+/* Counters since the engine was made, and what it holds now. Counters never go back. */
+typedef struct takt_engine_statistics {
+    size_t   struct_size;
+    uint64_t pages_in_use;           /* of keys and values, all groups of layers together: held by requests         */
+    uint64_t pages_cached;           /* kept for prompts that begin alike, until their room is wanted               */
+    uint64_t pages_total;
+    double   page_waste;             /* 1 - tokens / (pages * page_tokens) of the pages that running requests held, those of
+                                        layers with a window apart; sums over steps, a shared page counted once; NaN
+                                        before the first step                                                       */
+    uint64_t n_steps;                /* runs of the backend                                                         */
+    uint64_t n_preemptions;          /* times that a request gave its pages away, to be computed again              */
+    uint64_t prompt_tokens_computed; /* of prompts, until their first token; again where pages were given away      */
+    uint64_t prompt_tokens_cached;   /* of prompts, taken from earlier work                                         */
+    uint64_t generated_tokens;
+    uint32_t page_tokens;
+    uint32_t max_sequences;          /* requests that may run at once                                               */
+    uint32_t n_running;              /* requests                                                                    */
+    uint32_t n_waiting;
+    uint64_t drafted_tokens;         /* drafts that were verified                                                   */
+    uint64_t accepted_tokens;        /* and those that were what the model says itself                              */
+} takt_engine_statistics;
 
 /* Defaults; struct_size is the caller's sizeof. NULL or a size below the first release's is TAKT_ERROR_INVALID_ARGUMENT. */
 TAKT_API takt_status takt_runtime_options_init(takt_runtime_options *options, size_t struct_size);
@@ -368,7 +425,7 @@ TAKT_API takt_status takt_request_options_init(takt_request_options *options, si
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
-#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL}
+#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, TAKT_DRAFTS_DEFAULT, 0}
@@ -413,6 +470,8 @@ TAKT_API takt_status takt_model_get_info(const takt_model *model, takt_model_inf
 TAKT_API takt_status takt_model_inspect(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
 /* The model as a program, one op a line. */
 TAKT_API takt_status takt_model_program(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
+/* What takt_engine_create() with these options would take, to the byte; options NULL: defaults. Allocates and reads none of
+ * it, so a model of metadata_only is enough. Errors: those that takt_engine_create() would have with these options. */
 TAKT_API takt_status takt_model_plan(const takt_model *model, const takt_engine_options *options, takt_memory_plan *out_plan);
 
 /* What a step reads and multiplies, where its time goes and how near that is to the machine's limits, as one JSON object:
@@ -450,6 +509,8 @@ TAKT_API takt_status takt_engine_destroy(takt_engine *engine);
  * Returns at once; thread-safe, callbacks included. */
 TAKT_API takt_status takt_engine_cancel_all(takt_engine *engine);
 TAKT_API uint32_t takt_engine_context_tokens(const takt_engine *engine);
+/* As of the last step, or of the last request that ended. Thread-safe, callbacks included; waits for no step. */
+TAKT_API takt_status takt_engine_get_statistics(const takt_engine *engine, takt_engine_statistics *out_statistics);
 
 /* Runs one request to its end. Thread-safe; on_event runs on the calling thread. out_timing may be NULL. The engine goes
  * on while on_event runs: after TAKT_STOP the timing counts what was computed until then, and a request that had already

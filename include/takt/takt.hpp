@@ -100,7 +100,10 @@ struct EngineOptions {
     std::uint32_t kv_type = TAKT_KV_DEFAULT;
     std::uint64_t step_gap_ns = 0;
     bool prefix_reuse = true;
-    const takt_model* draft_model = nullptr;  // Model::get() of a small one
+    std::uint32_t page_tokens = 0;
+    std::uint64_t memory_limit_bytes = 0;
+    std::function<void(const takt_step&)> on_step;  // on the engine's thread; what it throws ends the calls
+    const takt_model* draft_model = nullptr;        // Model::get() of a small one
 };
 
 struct RequestOptions {
@@ -443,13 +446,28 @@ private:
 class Engine {
 public:
     explicit Engine(const Model& model, const EngineOptions& options = {}) {
-        const takt_engine_options c = to_c(options);
+        takt_engine_options c = to_c(options);
+        parts_ = std::make_unique<Parts>();
+        if (options.on_step) {
+            parts_->on_step = options.on_step;
+            c.on_step = [](void* user_data, const takt_step* step) {
+                static_cast<Parts*>(user_data)->on_step(*step);
+            };
+            c.step_user_data = parts_.get();
+        }
         takt_engine* handle = nullptr;
         check(takt_engine_create(model.get(), &c, &handle));
-        handle_.reset(handle);
+        parts_->handle.reset(handle);
     }
 
     std::uint32_t context_tokens() const noexcept { return takt_engine_context_tokens(get()); }
+    // Thread-safe.
+    takt_engine_statistics statistics() const {
+        takt_engine_statistics statistics{};
+        statistics.struct_size = sizeof statistics;
+        check(takt_engine_get_statistics(get(), &statistics));
+        return statistics;
+    }
     // on_event runs on this thread.
     takt_timing generate(const RequestOptions& options) {
         detail::EventCall call{options.on_event, nullptr, nullptr};
@@ -499,7 +517,7 @@ public:
         if (call.thrown) std::rethrow_exception(call.thrown);
         check(status);
     }
-    takt_engine* get() const noexcept { return handle_.get(); }
+    takt_engine* get() const noexcept { return parts_ ? parts_->handle.get() : nullptr; }
 
     static takt_engine_options to_c(const EngineOptions& options) {
         takt_engine_options c;
@@ -514,12 +532,19 @@ public:
         c.kv_type = options.kv_type;
         c.step_gap_ns = options.step_gap_ns;
         c.no_prefix_reuse = options.prefix_reuse ? 0 : 1;
+        c.page_tokens = options.page_tokens;
+        c.memory_limit_bytes = options.memory_limit_bytes;
         c.draft_model = options.draft_model;
         return c;
     }
 
 private:
-    detail::Owned<takt_engine, takt_engine_destroy> handle_;
+    // The engine goes before the function it calls.
+    struct Parts {
+        std::function<void(const takt_step&)> on_step;
+        detail::Owned<takt_engine, takt_engine_destroy> handle;
+    };
+    std::unique_ptr<Parts> parts_;
 };
 
 inline takt_memory_plan Model::plan(const EngineOptions& options) const {

@@ -25,6 +25,26 @@ Status refuse_inside_callback(const EngineCalls& calls, std::string_view call) {
                   fmt::format("{} can't be called inside a callback of the same engine.", call));
 }
 
+takt_engine_statistics to_c(const EngineStatistics& from) {
+    takt_engine_statistics out{};
+    out.pages_in_use = from.pages_in_use;
+    out.pages_cached = from.pages_cached;
+    out.pages_total = from.pages_total;
+    out.page_waste = from.page_waste;
+    out.n_steps = from.n_steps;
+    out.n_preemptions = from.n_preemptions;
+    out.prompt_tokens_computed = from.prompt_tokens_computed;
+    out.prompt_tokens_cached = from.prompt_tokens_cached;
+    out.generated_tokens = from.generated_tokens;
+    out.drafted_tokens = from.drafted_tokens;
+    out.accepted_tokens = from.accepted_tokens;
+    out.page_tokens = from.page_tokens;
+    out.max_sequences = from.max_sequences;
+    out.n_running = from.n_running;
+    out.n_waiting = from.n_waiting;
+    return out;
+}
+
 }  // namespace
 
 takt_status takt_engine_create(takt_model* model, const takt_engine_options* options,
@@ -70,6 +90,17 @@ takt_status takt_engine_cancel_all(takt_engine* engine) {
 
 uint32_t takt_engine_context_tokens(const takt_engine* engine) {
     return engine == nullptr ? 0 : engine->calls->context_tokens();
+}
+
+takt_status takt_engine_get_statistics(const takt_engine* engine, takt_engine_statistics* out_statistics) {
+    return guard([&]() -> Status {
+        TAKT_RETURN_IF_NULL(engine);
+        TAKT_RETURN_IF_ERROR(check_output(out_statistics, "out_statistics"));
+        const EngineCalls::Call call(*engine->calls);
+        TAKT_RETURN_IF_ERROR(call.status());
+        write_struct(to_c(call.engine()->statistics()), out_statistics);
+        return {};
+    });
 }
 
 takt_status takt_engine_generate(takt_engine* engine, const takt_request_options* options,

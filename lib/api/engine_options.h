@@ -30,6 +30,22 @@ inline Result<std::optional<DType>> read_kv_type(uint32_t kv_type) {
                   fmt::format("kv_type is {}, must be 0 to {} (TAKT_KV_…).", kv_type, int{TAKT_KV_F32}));
 }
 
+inline takt_step to_c(const StepRecord& step) {
+    takt_step out{};
+    out.struct_size = sizeof out;
+    out.index = step.index;
+    out.begin_ns = step.begin_ns;
+    out.end_ns = step.end_ns;
+    out.gap_ns = step.gap_ns;
+    out.decode_rows = step.decode_rows;
+    out.prefill_rows = step.prefill_rows;
+    out.prefill_budget = step.prefill_budget;
+    out.generated_tokens = step.generated_tokens;
+    out.n_running = step.n_running;
+    out.n_waiting = step.n_waiting;
+    return out;
+}
+
 // given NULL: defaults. The model's backend stands in where none is named.
 inline Result<EngineOptions> read_engine_options(const takt_engine_options* given, const takt_model& model) {
     const Result<takt_engine_options> read = read_optional_struct(given, "options", default_engine_options());
@@ -37,7 +53,6 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     const takt_engine_options& options = *read;
     TAKT_RETURN_IF_ERROR(check_switch(options.deterministic, "deterministic"));
     TAKT_RETURN_IF_ERROR(check_switch(options.no_prefix_reuse, "no_prefix_reuse"));
-    TAKT_RETURN_IF_ERROR(check_reserved(options.reserved, "reserved"));
     const Result<std::optional<DType>> kv_dtype = read_kv_type(options.kv_type);
     if (!kv_dtype.ok()) return kv_dtype.status();
     EngineOptions own;
@@ -55,6 +70,14 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
         if (options.draft_model->runtime != model.runtime)
             return Status(StatusCode::invalid_argument, "draft_model is of another runtime than the model.");
         own.draft_model = options.draft_model->model;
+    }
+    own.page_tokens = options.page_tokens;
+    own.memory_limit_bytes = options.memory_limit_bytes;
+    if (options.on_step != nullptr) {
+        own.on_step = [call = options.on_step, user_data = options.step_user_data](const StepRecord& step) {
+            const takt_step out = to_c(step);
+            call(user_data, &out);
+        };
     }
     own.packed_cache_dir = model.packed_cache_dir;
     return own;

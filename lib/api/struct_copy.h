@@ -20,6 +20,10 @@ template <typename T>
 constexpr size_t kFirstSize = sizeof(T);
 template <>
 inline constexpr size_t kFirstSize<takt_model_options> = offsetof(takt_model_options, packed_cache_dir);
+template <>
+inline constexpr size_t kFirstSize<takt_engine_options> = offsetof(takt_engine_options, memory_limit_bytes);
+template <>
+inline constexpr size_t kFirstSize<takt_memory_plan> = offsetof(takt_memory_plan, kv_tokens);
 
 template <typename T>
 Status check_struct_size(size_t struct_size, std::string_view name) {

@@ -55,6 +55,13 @@ struct CompileOptions {
 
 struct MemoryPlan {
     uint64_t weight_bytes = 0, state_bytes = 0, scratch_bytes = 0;
+    uint64_t total_bytes() const { return weight_bytes + state_bytes + scratch_bytes; }
+    MemoryPlan& operator+=(const MemoryPlan& other) {
+        weight_bytes += other.weight_bytes;
+        state_bytes += other.state_bytes;
+        scratch_bytes += other.scratch_bytes;
+        return *this;
+    }
 };
 
 struct ProductShape {
@@ -104,6 +111,7 @@ public:
     virtual Status write_state(const StateRange& /*range*/, std::span<const std::byte> /*in*/) {
         return Status(StatusCode::unsupported, "This backend can't take keys and values in.");
     }
+    // What it holds, counted over its buffers: what the backend's plan() said.
     virtual MemoryPlan memory() const = 0;
 };
 

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "engine/engine_options.h"
+#include "engine/memory_fit.h"
 #include "engine/worker.h"
 #include "base/utf8.h"
 
@@ -71,6 +72,7 @@ struct Engine::Impl {
     EngineOptions options;
     CompileOptions compile;
     std::string backend;
+    MemoryPlan memory;
     std::shared_ptr<const TokenTexts> texts;
     std::shared_ptr<WorkerSignal> signal = std::make_shared<WorkerSignal>();
     std::shared_ptr<CallbackThreads> callbacks = std::make_shared<CallbackThreads>();
@@ -123,6 +125,9 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     if (!executable.ok()) return executable.status();
     auto draft = load_draft(chosen, how);
     if (!draft.ok()) return draft.status();
+    memory = (*executable)->memory();
+    if (*draft) memory += (*draft)->memory();
+    if (options.draft_model == model) memory.weight_bytes /= 2;  // they share them
     std::vector<PagePool> pools;
     for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages, compile.page_tokens);
     WorkerLimits limits;
@@ -133,8 +138,10 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     limits.max_output_rows = compile.max_output_rows;
     limits.step_gap_ns = options.step_gap_ns;
     limits.prefix_reuse = options.prefix_reuse;
-    worker = std::make_shared<Worker>(runtime, model, std::move(*executable), std::move(*draft),
-                                      std::move(pools), limits, signal);
+    limits.page_tokens = options.page_tokens;
+    worker =
+        std::make_shared<Worker>(runtime, model, std::move(*executable), std::move(*draft), std::move(pools),
+                                 limits, signal, StepListener{options.on_step, callbacks});
     Worker::start(worker);
     return {};
 }
@@ -143,40 +150,25 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime,
                                                std::shared_ptr<const Model> model,
                                                const EngineOptions& options, const LoadProgress& progress) {
     return without_exceptions("the engine", [&]() -> Result<std::shared_ptr<Engine>> {
-        Result<EngineOptions> resolved = resolve_options(options, *model);
-        if (!resolved.ok()) return resolved.status();
         Result<Backend*> backend = runtime->find_backend(options.backend);
         if (!backend.ok()) return backend.status();
-        TAKT_RETURN_IF_ERROR((*backend)->supports(*model->program()));
+        Result<EnginePlan> planned = plan_engine(options, *model, **backend);
+        if (!planned.ok()) return planned.status();
         auto impl = std::make_shared<Impl>();
         impl->runtime = runtime;
         impl->model = model;
-        impl->options = *resolved;
+        impl->options = std::move(planned->options);
         impl->texts = std::make_shared<const TokenTexts>(*model->tokenizer());
-        impl->compile = make_compile_options(*resolved, *model->program());
+        impl->compile = make_compile_options(impl->options, *model->program());
         TAKT_RETURN_IF_ERROR(impl->load(**backend, {progress, options.packed_cache_dir}));
         return std::shared_ptr<Engine>(new Engine(std::move(impl)));
     });
 }
 
-Result<MemoryPlan> Engine::plan(Runtime& runtime, const Model& model, const EngineOptions& options) {
-    const Result<EngineOptions> resolved = resolve_options(options, model);
-    if (!resolved.ok()) return resolved.status();
+Result<EnginePlan> Engine::plan(Runtime& runtime, const Model& model, const EngineOptions& options) {
     Result<Backend*> backend = runtime.find_backend(options.backend);
     if (!backend.ok()) return backend.status();
-    TAKT_RETURN_IF_ERROR((*backend)->supports(*model.program()));
-    Result<MemoryPlan> plan =
-        (*backend)->plan(*model.program(), make_compile_options(*resolved, *model.program()));
-    if (!plan.ok() || !options.draft_model) return plan;
-    const Program& draft = *options.draft_model->program();
-    TAKT_RETURN_IF_ERROR((*backend)->supports(draft));
-    const Result<MemoryPlan> more =
-        (*backend)->plan(draft, make_compile_options(options_of_draft(*resolved), draft));
-    if (!more.ok()) return more.status();
-    plan->weight_bytes += more->weight_bytes;
-    plan->state_bytes += more->state_bytes;
-    plan->scratch_bytes += more->scratch_bytes;
-    return plan;
+    return plan_engine(options, model, **backend);
 }
 
 Status Engine::Impl::check(const RequestOptions& request) const {
@@ -280,6 +272,9 @@ void Engine::cancel_all() {
 void Engine::cancel_all_and_wait() {
     impl_->worker->cancel_all_and_wait();
 }
+void Engine::stop_telling_steps() {
+    impl_->worker->stop_telling_steps();
+}
 bool Engine::inside_callback() const {
     return impl_->callbacks->contains_this_thread();
 }
@@ -288,6 +283,12 @@ std::shared_ptr<const CallbackThreads> Engine::callback_threads() const {
 }
 uint32_t Engine::context_tokens() const {
     return impl_->options.context_tokens;
+}
+const MemoryPlan& Engine::memory() const {
+    return impl_->memory;
+}
+EngineStatistics Engine::statistics() const {
+    return impl_->worker->statistics();
 }
 const Model& Engine::model() const {
     return *impl_->model;

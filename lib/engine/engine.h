@@ -9,26 +9,37 @@
 #include <string>
 
 #include "engine/callback_guard.h"
+#include "engine/engine_statistics.h"
 #include "engine/request.h"
 #include "engine/runtime.h"
+#include "engine/step_record.h"
 #include "model/model.h"
 
 namespace takt {
 
 struct EngineOptions {
-    std::string backend;          // "": the best one
-    uint32_t context_tokens = 0;  // 0: min(4096, the model's)
-    uint32_t max_sequences = 0;   // 0: 16
-    uint32_t max_waiting = 0;     // 0: 4096
-    uint32_t chunk_tokens = 0;    // 0: 512
-    uint64_t kv_tokens = 0;       // 0: context_tokens * min(max_sequences, 4)
+    std::string backend;              // "": the best one
+    uint32_t context_tokens = 0;      // 0: min(4096, the model's)
+    uint32_t max_sequences = 0;       // 0: 16
+    uint32_t max_waiting = 0;         // 0: 4096
+    uint32_t chunk_tokens = 0;        // 0: 512
+    uint64_t kv_tokens = 0;           // 0: context_tokens * min(max_sequences, 4)
+    uint64_t memory_limit_bytes = 0;  // of backend buffers, weights included; 0: none (memory_fit.h)
     bool deterministic = false;
     uint64_t step_gap_ns = 0;       // see ChunkBudget
     bool prefix_reuse = true;       // full pages of earlier prompts and answers serve later ones
+    uint32_t page_tokens = 0;       // 0: 32; a power of two from 16 to 4096
     std::optional<DType> kv_dtype;  // unset: the backend's choice, f16 on cpu and f32 on reference
     // Null: none. Of the same vocabulary; has pages for as many positions as the model.
     std::shared_ptr<const Model> draft_model;
     std::string packed_cache_dir;  // see LoadOptions; for weights that no load brought in before
+    std::function<void(const StepRecord&)> on_step;  // see StepListener
+};
+
+// What an engine would be made with, and what it would take in backend buffers.
+struct EnginePlan {
+    EngineOptions options;  // every 0 filled in
+    MemoryPlan memory;
 };
 
 class Engine {
@@ -37,7 +48,7 @@ public:
                                                   std::shared_ptr<const Model> model,
                                                   const EngineOptions& options,
                                                   const LoadProgress& progress = {});
-    static Result<MemoryPlan> plan(Runtime& runtime, const Model& model, const EngineOptions& options);
+    static Result<EnginePlan> plan(Runtime& runtime, const Model& model, const EngineOptions& options);
     // Cancels what runs, waits for the last callback; on the worker's own thread it can't, and the worker
     // ends by itself.
     ~Engine();
@@ -55,11 +66,15 @@ public:
     // callback and is not for callbacks.
     void cancel_all();
     void cancel_all_and_wait();
+    // on_step is not called for later steps: its owner may go while a session keeps the engine.
+    void stop_telling_steps();
     // True on the thread that is inside one of this engine's callbacks, or in one that holds up every engine.
     bool inside_callback() const;
     std::shared_ptr<const CallbackThreads> callback_threads() const;
 
     uint32_t context_tokens() const;
+    const MemoryPlan& memory() const;     // counted over the backend's buffers
+    EngineStatistics statistics() const;  // any thread
     const Model& model() const;
     Runtime& runtime() const;
     std::string_view backend_name() const;

@@ -2,6 +2,7 @@
 #include "engine/engine_options.h"
 
 #include <algorithm>
+#include <bit>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -14,11 +15,20 @@ namespace {
 
 constexpr uint32_t kDefaultContext = 4096, kDefaultSequences = 16, kDefaultWaiting = 4096,
                    kDefaultChunk = 512;
-constexpr uint32_t kMaxSequences = 4096, kMaxChunk = 16384, kMaxWaiting = 1u << 24, kPageTokens = 32;
+constexpr uint32_t kMaxSequences = 4096, kMaxChunk = 16384, kMaxWaiting = 1u << 24;
+constexpr uint32_t kDefaultPage = 32, kLeastPage = 16, kMaxPage = 4096;
 constexpr uint64_t kMaxKvTokens = 1u << 30;
 // Rows of one step with logits, for evaluate(): scratch stays small where vocabularies are large.
 constexpr uint32_t kOutputRows = 64;
 constexpr uint64_t kOutputBytes = 32u << 20;
+
+// Smaller ones would be gathered position by position: kernels read 16 at once.
+Status check_page_tokens(uint32_t value) {
+    if (std::has_single_bit(value) && value >= kLeastPage && value <= kMaxPage) return {};
+    return Status(
+        StatusCode::invalid_argument,
+        fmt::format("page_tokens is {}, must be a power of two from {} to {}.", value, kLeastPage, kMaxPage));
+}
 
 }  // namespace
 
@@ -34,6 +44,7 @@ Result<EngineOptions> resolve_options(EngineOptions options, const Model& model)
     if (options.max_sequences == 0) options.max_sequences = kDefaultSequences;
     if (options.max_waiting == 0) options.max_waiting = kDefaultWaiting;
     if (options.chunk_tokens == 0) options.chunk_tokens = kDefaultChunk;
+    if (options.page_tokens == 0) options.page_tokens = kDefaultPage;
     if (options.kv_tokens == 0)
         options.kv_tokens = uint64_t{options.context_tokens} * std::min(options.max_sequences, 4u);
     if (options.context_tokens > trained) {
@@ -44,6 +55,7 @@ Result<EngineOptions> resolve_options(EngineOptions options, const Model& model)
     TAKT_RETURN_IF_ERROR(check_range("max_sequences", options.max_sequences, 1, kMaxSequences));
     TAKT_RETURN_IF_ERROR(check_range("max_waiting", options.max_waiting, 1, kMaxWaiting));
     TAKT_RETURN_IF_ERROR(check_range("chunk_tokens", options.chunk_tokens, 1, kMaxChunk));
+    TAKT_RETURN_IF_ERROR(check_page_tokens(options.page_tokens));
     // So that the longest request fits once it is alone.
     TAKT_RETURN_IF_ERROR(check_range("kv_tokens", options.kv_tokens, options.context_tokens, kMaxKvTokens));
     options.chunk_tokens = std::min(options.chunk_tokens, options.context_tokens);
@@ -68,14 +80,15 @@ CompileOptions make_compile_options(const EngineOptions& options, const Program&
         static_cast<uint32_t>(std::min<uint64_t>({kOutputRows, options.chunk_tokens, affordable}));
     compile.max_output_rows = std::max(options.max_sequences, output_rows);
     compile.max_context_tokens = options.context_tokens;
-    compile.page_tokens = kPageTokens;
+    compile.page_tokens = options.page_tokens;
     compile.deterministic = options.deterministic;
     compile.kv_dtype = options.kv_dtype;
     // Every sequence may leave a part of its last page empty; kv_tokens fit however many share them.
-    const uint64_t all = (options.kv_tokens + kPageTokens - 1) / kPageTokens + options.max_sequences - 1;
+    const uint64_t page = options.page_tokens;
+    const uint64_t all = (options.kv_tokens + page - 1) / page + options.max_sequences - 1;
     for (const StateGroup& group : program.groups) {
         const uint64_t each =
-            worst_case_pages(group, options.context_tokens, kPageTokens, options.chunk_tokens);
+            worst_case_pages(group, options.context_tokens, options.page_tokens, options.chunk_tokens);
         compile.n_pages.push_back(static_cast<uint32_t>(std::min(all, each * options.max_sequences)));
     }
     return compile;

@@ -17,12 +17,15 @@ public:
     uint32_t n_used() const { return n_used_; }  // with a reference
     uint32_t n_available() const { return n_pages() - n_used_; }
     uint32_t n_published() const { return n_published_; }
+    // Kept for reuse alone: published, without a reference.
+    uint32_t n_unused_published() const { return n_available() - static_cast<uint32_t>(free_.size()); }
 
     // With one reference; kNoPage if all have one. What was published last and longest unused goes first.
     uint32_t take();
     void share(uint32_t page);
     void give_back(uint32_t page);
     bool is_shared(uint32_t page) const { return pages_[page].references > 1; }
+    uint32_t n_references(uint32_t page) const { return pages_[page].references; }
 
     // Makes a full page findable: ids are its page_tokens tokens, hash that of all tokens up to its end.
     // Whoever published the same before keeps the name.

@@ -96,11 +96,12 @@ Status RequestState::callback_failure() const {
     return callback_failure_;
 }
 
-void RequestState::stamp_scheduled(uint64_t now_ns, uint32_t n_cached) {
+bool RequestState::stamp_scheduled(uint64_t now_ns, uint32_t n_cached) {
     const std::lock_guard lock(mutex_);
-    if (timeline_.scheduled_ns) return;
+    if (timeline_.scheduled_ns) return false;
     timeline_.scheduled_ns = now_ns;
     timeline_.cached_tokens = n_cached;
+    return true;
 }
 
 void RequestState::count_preemption() {

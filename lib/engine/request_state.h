@@ -70,8 +70,8 @@ public:
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
     // What a callback threw, or ok.
     Status callback_failure() const;
-    // Only the first time counts. n_cached: positions of the prompt that needed no computing.
-    void stamp_scheduled(uint64_t now_ns, uint32_t n_cached);
+    // Only the first time counts; true if it is. n_cached: positions of the prompt that needed no computing.
+    bool stamp_scheduled(uint64_t now_ns, uint32_t n_cached);
     void count_preemption();
     void count_preempted_time(uint64_t ns);
     void count_computed(uint32_t n_prompt_tokens);

@@ -189,6 +189,20 @@ uint32_t SequencePages::n_reachable() const {
     return n;
 }
 
+PageUse SequencePages::use(uint32_t n_tokens) const {
+    PageUse use;
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        if (tables_[g].window != 0) continue;
+        for (uint32_t page = 0; page < tables_[g].n_covered; ++page) {
+            const double part = 1.0 / pools_[g].n_references(tables_[g].pages[page]);
+            const uint32_t begin = std::min(n_tokens, page * page_tokens_);
+            use.pages += part;
+            use.tokens += part * std::min(n_tokens - begin, page_tokens_);
+        }
+    }
+    return use;
+}
+
 void SequencePages::release() {
     for (size_t g = 0; g < tables_.size(); ++g) {
         Table& table = tables_[g];

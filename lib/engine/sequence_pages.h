@@ -8,6 +8,7 @@
 
 #include "backend/step_batch.h"
 #include "engine/page_pool.h"
+#include "engine/page_waste.h"
 #include "program/program.h"
 
 namespace takt {
@@ -48,6 +49,9 @@ public:
     void publish(std::span<const int32_t> ids, uint32_t n_committed);
     std::span<const BlockTable> tables() const { return views_; }
     uint32_t n_reachable() const;  // positions that every group's pages reach
+    // Its part of the pages of groups without a window, and what is in them if n_tokens positions are
+    // computed.
+    PageUse use(uint32_t n_tokens) const;
     void release();
 
 private:

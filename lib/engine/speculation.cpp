@@ -79,17 +79,19 @@ void Speculation::ask_draft_model(uint32_t max_read, SamplerScratch& scratch) {
     }
 }
 
-void Speculation::record(RunningRequest& request, uint32_t n_chosen) {
+uint32_t Speculation::record(RunningRequest& request, uint32_t n_chosen) {
+    uint32_t n_accepted = 0;
     if (request.n_drafts > 0) {
         const std::vector<int32_t>& ids = request.drafts->ids;
         // The last one chosen is a draft that was right, too, where the request ends with it.
-        uint32_t n_accepted = n_chosen == 0 ? 0 : n_chosen - 1;
+        n_accepted = n_chosen == 0 ? 0 : n_chosen - 1;
         if (n_chosen > 0 && n_accepted < request.n_drafts && ids[n_accepted] == request.tokens.back())
             ++n_accepted;
         request.drafts->length.record(request.n_drafts, n_accepted);
         request.state->count_drafts(request.n_drafts, n_accepted);
     }
     if (request.drafts) request.drafts->keep_first(static_cast<uint32_t>(request.tokens.size()) - 1);
+    return n_accepted;
 }
 
 }  // namespace takt

@@ -26,8 +26,8 @@ public:
                  SamplerScratch& scratch);
     // A step without prompt rows.
     void record_step(uint32_t n_rows, uint64_t ns) { costs_.record(n_rows, ns); }
-    // After the request's drafts were verified and n_chosen tokens came of it.
-    static void record(RunningRequest& request, uint32_t n_chosen);
+    // After the request's drafts were verified and n_chosen tokens came of it. Returns how many were right.
+    static uint32_t record(RunningRequest& request, uint32_t n_chosen);
 
 private:
     void ask_texts(std::span<const std::unique_ptr<RunningRequest>> running);

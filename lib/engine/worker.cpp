@@ -21,7 +21,8 @@ constexpr std::chrono::milliseconds kDeadlinePoll{
 
 Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
                std::unique_ptr<Executable> executable, std::unique_ptr<DraftModel> draft,
-               std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal)
+               std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal,
+               StepListener listener)
     : runtime_(std::move(runtime)),
       model_(std::move(model)),
       executable_(std::move(executable)),
@@ -32,9 +33,12 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
       budget_(limits.chunk_tokens, limits.step_gap_ns),
       chooser_(runtime_->clock(), model_->tokenizer(), model_->program()->vocab_size),
       speculation_(*runtime_, std::move(draft),
-                   {limits.max_sequences, limits.max_rows, limits.max_output_rows, limits.chunk_tokens}) {
+                   {limits.max_sequences, limits.max_rows, limits.max_output_rows, limits.chunk_tokens}),
+      page_waste_(limits.page_tokens),
+      listener_(std::move(listener)) {
     running_.reserve(limits_.max_sequences);
     evaluations_.reserve(limits_.max_sequences);
+    publish_statistics();
 }
 
 void Worker::start(const std::shared_ptr<Worker>& worker) {
@@ -112,6 +116,7 @@ void Worker::loop() {
         } catch (...) {
             fail_all(StatusCode::internal, "A step of the engine threw an exception.");
         }
+        publish_statistics();
     }
     end_everything();
 }
@@ -169,15 +174,20 @@ void Worker::step_evaluations() {
         if (!evaluation.wants_step()) continue;
         const uint32_t n_rows = evaluation.next_rows();
         step_.build(job, n_rows);
-        const Runtime::StepTurn turn(*runtime_, n_rows);
-        const Result<StepOutput> output = executable_->run(step_.batch());
-        Status status =
-            output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
-        if (status.ok()) {
-            evaluation.give(n_rows, *output);
-        } else {
-            evaluation.fail(std::move(status));
+        {
+            const Runtime::StepTurn turn(*runtime_, n_rows);
+            const uint64_t begin_ns = runtime_->clock().now_ns();
+            const Result<StepOutput> output = executable_->run(step_.batch());
+            record_step(begin_ns, runtime_->clock().now_ns(), 0, n_rows, n_rows);
+            Status status =
+                output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
+            if (status.ok()) {
+                evaluation.give(n_rows, *output);
+            } else {
+                evaluation.fail(std::move(status));
+            }
         }
+        tell_step();
     }
 }
 
@@ -196,8 +206,10 @@ void Worker::step_requests() {
             request->outcome.end_ns = computed_ns;
         }
     }
+    count_outputs();
     for (const Running& request : running_) tell(*request);
     drop_finished();
+    tell_step();
 }
 
 // The engine's turn ends before anyone is called back.
@@ -212,6 +224,7 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     }
     const Result<StepOutput> result = executable_->run(step_.batch());
     computed_ns = runtime_->clock().now_ns();
+    record_step(begin_ns, computed_ns, n_decode_rows_, step_.n_rows() - n_decode_rows_, prefill_budget_);
     if (!result.ok()) return result.status();
     budget_.record(n_decode_rows_, step_.n_rows() - n_decode_rows_, computed_ns - begin_ns);
     if (step_.n_rows() == n_decode_rows_) speculation_.record_step(n_decode_rows_, computed_ns - begin_ns);
@@ -225,6 +238,7 @@ void Worker::take_rows(RunningRequest& request, const StepOutput& output, uint64
     if (request.in_prefill() && was_first) {
         request.prefill_compute_ns += output.compute_ns;
         request.state->count_computed(request.n_rows);
+        statistics_.prompt_tokens_computed += request.n_rows;
     }
     uint32_t n_kept = request.n_rows - request.n_drafts;
     const bool wants_token = request.n_computed + n_kept == request.tokens.size();
@@ -235,7 +249,8 @@ void Worker::take_rows(RunningRequest& request, const StepOutput& output, uint64
             std::lower_bound(output.rows.begin(), output.rows.end(), row) - output.rows.begin();
         const uint32_t n_chosen = chooser_.choose(request, output, static_cast<size_t>(place), computed_ns);
         if (n_chosen > 1) n_kept += n_chosen - 1;
-        Speculation::record(request, n_chosen);
+        statistics_.drafted_tokens += request.n_drafts;
+        statistics_.accepted_tokens += Speculation::record(request, n_chosen);
     }
     const Status committed = executable_->commit(request.sequence, n_kept);
     if (!committed.ok()) {

@@ -9,12 +9,15 @@
 
 #include "backend/backend.h"
 #include "engine/chunk_budget.h"
+#include "engine/engine_statistics.h"
 #include "engine/evaluation.h"
 #include "engine/page_pool.h"
+#include "engine/page_waste.h"
 #include "engine/running_request.h"
 #include "engine/runtime.h"
 #include "engine/scheduler.h"
 #include "engine/speculation.h"
+#include "engine/step_record.h"
 #include "engine/token_chooser.h"
 #include "model/model.h"
 
@@ -24,6 +27,7 @@ struct WorkerLimits {
     uint32_t max_sequences = 0, max_waiting = 0, chunk_tokens = 0, max_rows = 0, max_output_rows = 0;
     uint64_t step_gap_ns = 0;  // see ChunkBudget
     bool prefix_reuse = true;
+    uint32_t page_tokens = 0;
 };
 
 // Either of them.
@@ -38,7 +42,8 @@ class Worker {
 public:
     Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
            std::unique_ptr<Executable> executable, std::unique_ptr<DraftModel> draft,
-           std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal);
+           std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal,
+           StepListener listener);
     // Throws what std::thread throws. The thread keeps its worker alive.
     static void start(const std::shared_ptr<Worker>& worker);
     // Cancels everything and waits for the last callback; inside one, lets the thread end by itself.
@@ -53,6 +58,9 @@ public:
     uint64_t next_sequence() { return next_sequence_.fetch_add(1); }
     Status submit(std::unique_ptr<RunningRequest> request);
     Status submit(EvaluationJob job);
+    EngineStatistics statistics() const { return board_.read(); }  // any thread
+    // From the next step on. Any thread.
+    void stop_telling_steps() { tells_steps_ = false; }
 
 private:
     using Running = std::unique_ptr<RunningRequest>;
@@ -87,6 +95,13 @@ private:
     void drop_finished();
     void fail_all(StatusCode code, const char* sentence) noexcept;
     void end_everything() noexcept;
+    // worker_statistics.cpp
+    void record_step(uint64_t begin_ns, uint64_t end_ns, uint32_t n_decode_rows, uint32_t n_prefill_rows,
+                     uint32_t prefill_budget) noexcept;
+    void count_outputs();
+    void tell_step() noexcept;
+    void publish_statistics() noexcept;
+    uint32_t n_running() const noexcept;
 
     const std::shared_ptr<Runtime> runtime_;
     const std::shared_ptr<const Model> model_;
@@ -96,7 +111,7 @@ private:
     const std::shared_ptr<WorkerSignal> signal_;
     StepBuilder step_;
     ChunkBudget budget_;
-    uint32_t n_decode_rows_ = 0;  // of the step that was built
+    uint32_t n_decode_rows_ = 0, prefill_budget_ = 0;  // of the step that was built
     TokenChooser chooser_;
     Speculation speculation_;
     std::atomic<uint64_t> next_sequence_{1};
@@ -114,6 +129,12 @@ private:
     uint64_t next_deadline_ns_ = UINT64_MAX;  // of those that wait
     uint64_t seen_version_ = 0;
     bool pages_came_free_ = false;
+    EngineStatistics statistics_;
+    PageWaste page_waste_;
+    StatisticsBoard board_;
+    StepListener listener_;
+    std::atomic<bool> tells_steps_{true};
+    StepRecord record_;  // of the last step
     std::thread thread_;
 };
 

@@ -75,6 +75,7 @@ void Worker::preempt(RunningRequest& request) {
     request.preempted = true;
     request.preempted_ns = runtime_->clock().now_ns();
     request.state->count_preemption();
+    ++statistics_.n_preemptions;
     pages_came_free_ = true;
     if (const uint64_t deadline = request.state->options().deadline_ns; deadline != 0)
         next_deadline_ns_ = std::min(next_deadline_ns_, deadline);  // it waits again
@@ -90,7 +91,8 @@ void Worker::take_out_preempted() {
 }
 
 void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {
-    request.state->stamp_scheduled(now_ns, request.n_computed);
+    if (request.state->stamp_scheduled(now_ns, request.n_computed))
+        statistics_.prompt_tokens_cached += request.n_computed;
     if (request.preempted_ns == 0) return;
     if (request.n_generated() == 0) request.state->count_preempted_time(now_ns - request.preempted_ns);
     request.preempted_ns = 0;
@@ -134,7 +136,8 @@ void Worker::build_step() {
     }
     add_decode_rows();
     n_decode_rows_ = step_.n_rows();
-    add_prompt_rows(std::min(budget_.prompt_rows(n_decode_rows_), limits_.max_rows - n_decode_rows_));
+    prefill_budget_ = std::min(budget_.prompt_rows(n_decode_rows_), limits_.max_rows - n_decode_rows_);
+    add_prompt_rows(prefill_budget_);
     take_out_preempted();
 }
 

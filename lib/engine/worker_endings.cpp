@@ -61,6 +61,7 @@ void Worker::finish(RunningRequest& request, FinishReason reason, Status status,
     if (request.drafts) request.drafts->release();
     pages_came_free_ = true;
     --n_live_;  // before its last callback, which may submit the next one
+    publish_statistics();
     std::string_view rest;
     try {
         if (!request.text_is_ahead) rest = request.text.flush();

@@ -128,6 +128,8 @@ static void describe(takt_model* model) {
     CHECK_OK(takt_model_plan(model, NULL, &plan));
     CHECK(plan.total_bytes == plan.weight_bytes + plan.kv_bytes + plan.scratch_bytes && plan.kv_bytes > 0);
     CHECK(plan.weight_bytes == info.packed_bytes);
+    CHECK(plan.context_tokens > 0 && plan.max_sequences == 16 && plan.page_tokens == 32 &&
+          plan.kv_tokens == 4 * (uint64_t)plan.context_tokens && plan.chunk_tokens <= plan.context_tokens);
 
     CHECK_OK(takt_model_inspect(model, NULL, 0, &bytes));
     text = malloc(bytes);
@@ -220,6 +222,17 @@ static void asynchronous(takt_engine* engine) {
     CHECK(seen.released == 1);
 }
 
+/* After the two requests above: of 5 and of 4 tokens, on prompts that begin alike. */
+static void statistics(const takt_engine* engine) {
+    takt_engine_statistics now = {0};
+    now.struct_size = sizeof now;
+    CHECK_OK(takt_engine_get_statistics(engine, &now));
+    CHECK(now.generated_tokens == 9 && now.n_running == 0 && now.n_waiting == 0 && now.n_preemptions == 0);
+    CHECK(now.prompt_tokens_computed + now.prompt_tokens_cached == 22 && now.n_steps >= 9);
+    CHECK(now.pages_in_use == 0 && now.pages_total > 0 && now.pages_cached <= now.pages_total);
+    CHECK(now.page_tokens == 32 && now.max_sequences == 16 && now.page_waste > 0 && now.page_waste < 1);
+}
+
 static void session(takt_engine* engine) {
     struct seen seen = {0, 0, 0, 0, 0};
     takt_session* conversation = NULL;
@@ -242,7 +255,16 @@ static void session(takt_engine* engine) {
     takt_session_destroy(conversation);
 }
 
+static void on_step(void* user_data, const takt_step* step) {
+    uint64_t* n_steps = user_data;
+    CHECK(step->struct_size == sizeof *step && step->index == *n_steps);
+    CHECK(step->begin_ns <= step->end_ns && step->decode_rows + step->prefill_rows > 0);
+    CHECK((step->gap_ns == TAKT_UNDEFINED_NS) == (step->index == 0));
+    ++*n_steps;
+}
+
 int main(int argc, char** argv) {
+    uint64_t n_steps = 0;
     struct seen seen = {0, 0, 0, 0, 0};
     takt_runtime_options how = TAKT_RUNTIME_OPTIONS_INIT;
     takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
@@ -266,6 +288,8 @@ int main(int argc, char** argv) {
     load.progress_user_data = &progress;
     CHECK_OK(takt_model_load(runtime, &load, &model));
     limits.context_tokens = 200;
+    limits.on_step = on_step;
+    limits.step_user_data = &n_steps;
     CHECK_OK(takt_engine_create(model, &limits, &engine));
     if (c_check_failures != 0) return 1;
     CHECK(progress > 0);
@@ -277,8 +301,10 @@ int main(int argc, char** argv) {
     count = text_and_ids(model, ids);
     blocking(engine, ids, count);
     asynchronous(engine);
+    statistics(engine);
     session(engine);
     CHECK_OK(takt_engine_destroy(engine));
+    CHECK(n_steps > 10);
     takt_model_destroy(model);
     takt_runtime_destroy(runtime);
     return c_check_failures != 0;

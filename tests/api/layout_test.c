@@ -34,7 +34,7 @@ AT(takt_model_options, descriptor, 72, 4);
 AT(takt_model_options, metadata_only, 76, 4);
 AT(takt_model_options, packed_cache_dir, 80, 8);
 
-FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 72);
+FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 96);
 AT(takt_engine_options, struct_size, 0, 8);
 AT(takt_engine_options, backend, 8, 8);
 AT(takt_engine_options, context_tokens, 16, 4);
@@ -46,8 +46,11 @@ AT(takt_engine_options, deterministic, 40, 4);
 AT(takt_engine_options, kv_type, 44, 4);
 AT(takt_engine_options, step_gap_ns, 48, 8);
 AT(takt_engine_options, no_prefix_reuse, 56, 4);
-AT(takt_engine_options, reserved, 60, 4);
-AT(takt_engine_options, draft_model, 64, 8);
+AT(takt_engine_options, page_tokens, 60, 4);
+AT(takt_engine_options, memory_limit_bytes, 64, 8);
+AT(takt_engine_options, on_step, 72, 8);
+AT(takt_engine_options, step_user_data, 80, 8);
+AT(takt_engine_options, draft_model, 88, 8);
 
 FIXED(takt_request_options_size, sizeof(takt_request_options) == 192);
 AT(takt_request_options, struct_size, 0, 8);
@@ -180,12 +183,48 @@ AT(takt_profile_options, limits, 36, 4);
 AT(takt_profile_options, kv_type, 40, 4);
 AT(takt_profile_options, reserved, 44, 4);
 
-FIXED(takt_memory_plan_size, sizeof(takt_memory_plan) == 40);
+FIXED(takt_memory_plan_size, sizeof(takt_memory_plan) == 64);
 AT(takt_memory_plan, struct_size, 0, 8);
 AT(takt_memory_plan, weight_bytes, 8, 8);
 AT(takt_memory_plan, kv_bytes, 16, 8);
 AT(takt_memory_plan, scratch_bytes, 24, 8);
 AT(takt_memory_plan, total_bytes, 32, 8);
+AT(takt_memory_plan, kv_tokens, 40, 8);
+AT(takt_memory_plan, context_tokens, 48, 4);
+AT(takt_memory_plan, max_sequences, 52, 4);
+AT(takt_memory_plan, chunk_tokens, 56, 4);
+AT(takt_memory_plan, page_tokens, 60, 4);
+
+FIXED(takt_step_size, sizeof(takt_step) == 64);
+AT(takt_step, struct_size, 0, 8);
+AT(takt_step, index, 8, 8);
+AT(takt_step, begin_ns, 16, 8);
+AT(takt_step, end_ns, 24, 8);
+AT(takt_step, gap_ns, 32, 8);
+AT(takt_step, decode_rows, 40, 4);
+AT(takt_step, prefill_rows, 44, 4);
+AT(takt_step, prefill_budget, 48, 4);
+AT(takt_step, generated_tokens, 52, 4);
+AT(takt_step, n_running, 56, 4);
+AT(takt_step, n_waiting, 60, 4);
+
+FIXED(takt_engine_statistics_size, sizeof(takt_engine_statistics) == 112);
+AT(takt_engine_statistics, struct_size, 0, 8);
+AT(takt_engine_statistics, pages_in_use, 8, 8);
+AT(takt_engine_statistics, pages_cached, 16, 8);
+AT(takt_engine_statistics, pages_total, 24, 8);
+AT(takt_engine_statistics, page_waste, 32, 8);
+AT(takt_engine_statistics, n_steps, 40, 8);
+AT(takt_engine_statistics, n_preemptions, 48, 8);
+AT(takt_engine_statistics, prompt_tokens_computed, 56, 8);
+AT(takt_engine_statistics, prompt_tokens_cached, 64, 8);
+AT(takt_engine_statistics, generated_tokens, 72, 8);
+AT(takt_engine_statistics, page_tokens, 80, 4);
+AT(takt_engine_statistics, max_sequences, 84, 4);
+AT(takt_engine_statistics, n_running, 88, 4);
+AT(takt_engine_statistics, n_waiting, 92, 4);
+AT(takt_engine_statistics, drafted_tokens, 96, 8);
+AT(takt_engine_statistics, accepted_tokens, 104, 8);
 
 #endif
 

@@ -172,9 +172,14 @@ static void model_calls(takt_model* model) {
     limits.no_prefix_reuse = 2;
     CHECK_FAILS(INVALID, "no_prefix_reuse is 2", takt_model_plan(model, &limits, &plan));
     limits.no_prefix_reuse = 0;
-    limits.reserved = 7;
-    CHECK_FAILS(INVALID, "reserved is 7", takt_model_plan(model, &limits, &plan));
-    limits.reserved = 0;
+    limits.page_tokens = 24;
+    CHECK_FAILS(INVALID, "page_tokens is 24, must be a power of two from 16 to 4096",
+                takt_model_plan(model, &limits, &plan));
+    limits.page_tokens = 0;
+    limits.memory_limit_bytes = 1000;
+    CHECK_FAILS(TAKT_ERROR_OUT_OF_MEMORY, "memory_limit_bytes is 1000",
+                takt_model_plan(model, &limits, &plan));
+    limits.memory_limit_bytes = 0;
 
     CHECK_FAILS(INVALID, "model", takt_model_tokenize(NULL, "a", 1, 0, ids, 4, &size));
     CHECK_FAILS(INVALID, "text is NULL", takt_model_tokenize(model, NULL, 1, 0, ids, 4, &size));
@@ -284,6 +289,11 @@ static void request_options(takt_engine* engine) {
 
 static void engine_calls(takt_engine* engine) {
     static const int32_t ids[2] = {1, 999};
+    takt_engine_statistics now = {0};
+    CHECK_FAILS(INVALID, "out_statistics", takt_engine_get_statistics(engine, NULL));
+    CHECK_FAILS(INVALID, "struct_size is 0", takt_engine_get_statistics(engine, &now));
+    now.struct_size = sizeof now;
+    CHECK_FAILS(INVALID, "engine", takt_engine_get_statistics(NULL, &now));
     CHECK_FAILS(INVALID, "engine", takt_engine_evaluate(NULL, ids, 1, 0, 0, on_logits, NULL));
     CHECK_FAILS(INVALID, "ids", takt_engine_evaluate(engine, NULL, 1, 0, 0, on_logits, NULL));
     CHECK_FAILS(INVALID, "on_logits", takt_engine_evaluate(engine, ids, 1, 0, 0, NULL, NULL));

@@ -111,6 +111,32 @@ TEST_CASE("takt.hpp reads models from memory and text through them") {
     CHECK_FALSE(runtime.backends().empty());
 }
 
+TEST_CASE("takt.hpp tells steps and statistics, and no steps once the engine is gone") {
+    const takt::Runtime runtime;
+    const takt::Model model(runtime, tiny_model());
+    std::vector<takt_step> steps;
+    takt::EngineOptions options;
+    options.on_step = [&](const takt_step& step) { steps.push_back(step); };
+    options.memory_limit_bytes = model.plan().total_bytes - 1;
+    auto engine = std::make_unique<takt::Engine>(model, options);
+    CHECK(model.plan(options).total_bytes <= options.memory_limit_bytes);
+    engine->generate(golden_options(8));
+    takt::Engine moved = std::move(*engine);
+    engine.reset();
+    takt::Session session(moved);
+    takt::RequestOptions few;
+    few.max_tokens = 2;
+    few.ignore_eos = true;
+    session.send("hi", few);
+    CHECK(moved.statistics().generated_tokens == 10);
+    const uint64_t n_steps = moved.statistics().n_steps;
+    moved = takt::Engine(model, {});
+    CHECK(steps.size() == n_steps);
+    CHECK(steps.front().prefill_rows == golden_prompt().size());
+    session.send("hi", few);  // the session keeps the old engine
+    CHECK(steps.size() == n_steps);
+}
+
 TEST_CASE("takt.hpp holds a conversation") {
     const takt::Runtime runtime;
     const takt::Model model(runtime, tiny_model());

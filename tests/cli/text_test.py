@@ -68,6 +68,24 @@ class Inspect(TaktTest):
         self.assertGreaterEqual(large["kv_bytes"], 6 * small["kv_bytes"])
         self.assertIn(str(small["total_bytes"]), self.well("plan", "-m", LLAMA, "--ctx", 64, "--sequences", 1).stdout.decode())
 
+    def test_plan_says_which_options_it_is_for(self):
+        (plan,) = self.well("plan", "-m", LLAMA, "--ctx", 100, "--sequences", 2, "--kv-tokens", 150, "--chunk", 20, "--page-tokens", 64,
+                            "--json").lines
+        self.assertEqual([plan[key] for key in ("context_tokens", "sequences", "kv_tokens", "chunk_tokens", "page_tokens")],
+                         [100, 2, 150, 20, 64])
+        self.assertIn("pages of 64", self.well("plan", "-m", LLAMA, "--page-tokens", 64).stdout.decode())
+        self.fails(["page_tokens is 48"], "plan", "-m", LLAMA, "--page-tokens", 48)
+
+    def test_plan_keeps_a_limit(self):
+        (open_plan,) = self.well("plan", "-m", LLAMA, "--json").lines
+        limit = open_plan["total_bytes"] - open_plan["scratch_bytes"] // 4
+        (plan,) = self.well("plan", "-m", LLAMA, "--memory-limit", limit, "--json").lines
+        self.assertLessEqual(plan["total_bytes"], limit)
+        self.assertEqual(plan["context_tokens"], open_plan["context_tokens"])
+        self.assertLess(plan["chunk_tokens"], open_plan["chunk_tokens"])
+        self.fails(["weights need", "memory_limit_bytes is 1000"], "plan", "-m", LLAMA, "--memory-limit", 1000)
+        self.fails(["weights need", "memory_limit_bytes is 1000"], "run", "-m", LLAMA, "--memory-limit", 1000, "--raw", "-p", "a")
+
     def test_devices_lists_every_backend(self):
         lines = self.well("devices", "--json").lines
         self.assertIn("reference", [line["backend"] for line in lines])

@@ -75,6 +75,10 @@ TEST_CASE("engine options out of range are refused by name and value") {
     };
     check([](auto& o) { o.context_tokens = 257; }, StatusCode::invalid_argument,
           "context_tokens is 257, the model was trained for 256");
+    for (const uint32_t page_tokens : {1u, 8u, 24u, 8192u, UINT32_MAX}) {
+        check([&](auto& o) { o.page_tokens = page_tokens; }, StatusCode::invalid_argument,
+              "page_tokens is " + std::to_string(page_tokens) + ", must be a power of two from 16 to 4096.");
+    }
     check([](auto& o) { o.context_tokens = UINT32_MAX; }, StatusCode::invalid_argument,
           "context_tokens is 4294967295");
     check([](auto& o) { o.max_sequences = 1u << 31; }, StatusCode::invalid_argument,

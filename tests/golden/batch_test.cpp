@@ -88,7 +88,8 @@ struct Setup {
     bool at_once = false;
     uint32_t n_threads = 1, chunk_tokens = 512, context_tokens = 512, kv_tokens = 512 * 10;
     bool prefix_reuse = false;
-    uint32_t max_tokens = 12;
+    uint32_t max_tokens = 12, page_tokens = 32;
+    std::optional<DType> kv_dtype = {};
 };
 
 RequestOptions request_for(size_t index, std::vector<int32_t> prompt, uint32_t max_tokens,
@@ -126,6 +127,8 @@ Outcome run_prompts(const std::shared_ptr<const Model>& model,
     engine_options.kv_tokens = setup.kv_tokens;
     engine_options.max_sequences = 10;
     engine_options.prefix_reuse = setup.prefix_reuse;
+    engine_options.page_tokens = setup.page_tokens;
+    engine_options.kv_dtype = setup.kv_dtype;
     auto engine = Engine::create(*runtime, model, engine_options);
     INFO(engine.status().message());
     REQUIRE(engine.ok());
@@ -224,6 +227,24 @@ TEST_CASE("ten requests at once have the tokens and the logits' bits that each h
         second.tokens.assign(both.tokens.begin() + 10, both.tokens.end());
         second.logits.assign(both.logits.begin() + 10, both.logits.end());
         check_same(alone, second);
+    }
+}
+
+TEST_CASE("pages of any size hold the same keys and values: tokens and the logits' bits stay") {
+    const std::string name = GENERATE(from_range(std::begin(kRealModels), std::begin(kRealModels) + 2));
+    const auto model = load_real_model(name);
+    if (!model) return;
+    const auto prompts = ten_prompts(*model);
+    Setup setup;
+    setup.at_once = true;
+    setup.n_threads = 2;
+    setup.kv_dtype = GENERATE(DType::f16, DType::q8_0, DType::f32);
+    setup.page_tokens = 32;
+    const Outcome usual = run_prompts(model, prompts, setup);
+    for (const uint32_t page_tokens : {16u, 64u, 512u}) {
+        INFO(name << " with pages of " << page_tokens);
+        setup.page_tokens = page_tokens;
+        check_same(usual, run_prompts(model, prompts, setup));
     }
 }
 
