@@ -2,33 +2,15 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "engine/engine_options.h"
-#include "engine/worker.h"
+#include "engine/engine_impl.h"
 #include "base/utf8.h"
 
 namespace takt {
 namespace {
-
-// Calls body() -> Result or Status; what it throws becomes one.
-template <typename Body>
-auto without_exceptions(const char* what, Body body) -> decltype(body()) {
-    try {
-        return body();
-    } catch (const std::bad_alloc&) {
-        return Status(StatusCode::out_of_memory, fmt::format("There is not enough memory for {}.", what));
-    } catch (const std::length_error&) {
-        return Status(StatusCode::out_of_memory, fmt::format("There is not enough memory for {}.", what));
-    } catch (const std::system_error& error) {
-        return Status(StatusCode::out_of_memory,
-                      fmt::format("The system has no thread for {}: {}.", what, error.what()));
-    }
-}
 
 Status check_ids(std::string_view field, std::span<const int32_t> ids, uint32_t vocab_size) {
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -58,32 +40,7 @@ Status no_room(size_t n_prompt, uint32_t context_tokens) {
                   fmt::format("Prompt has {} tokens{}the context holds {}.", n_prompt, more, context_tokens));
 }
 
-Status waits(std::string_view call) {
-    return Status(StatusCode::invalid_state,
-                  fmt::format("{} waits, which is not possible inside a callback of the same engine.", call));
-}
-
 }  // namespace
-
-struct Engine::Impl {
-    std::shared_ptr<Runtime> runtime;
-    std::shared_ptr<const Model> model;
-    EngineOptions options;
-    CompileOptions compile;
-    std::string backend;
-    std::shared_ptr<const TokenTexts> texts;
-    std::shared_ptr<WorkerSignal> signal = std::make_shared<WorkerSignal>();
-    std::shared_ptr<CallbackThreads> callbacks = std::make_shared<CallbackThreads>();
-    std::shared_ptr<Worker> worker;
-
-    uint32_t vocab_size() const { return model->program()->vocab_size; }
-    Status load(Backend& chosen, const LoadOptions& how);
-    Status check(const RequestOptions& request) const;
-    std::unique_ptr<SequencePages> new_pages(uint64_t n_positions) const {
-        return std::make_unique<SequencePages>(model->program()->groups, worker->pools(), compile.page_tokens,
-                                               n_positions, options.chunk_tokens);
-    }
-};
 
 Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
@@ -102,6 +59,7 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
         if (!compiled.ok()) return compiled.status();
         executable = std::move(*compiled);
     }
+    layout = StateLayout::of(*model->program(), model->fingerprint(), executable->kv_dtype());
     std::vector<PagePool> pools;
     for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages, compile.page_tokens);
     const WorkerLimits limits{options.max_sequences, options.max_waiting, options.chunk_tokens,
@@ -147,28 +105,36 @@ Status Engine::Impl::check(const RequestOptions& request) const {
     TAKT_RETURN_IF_ERROR(check_ids("prompt_ids", request.prompt_ids, vocab_size()));
     if (request.prompt_ids.size() + (request.max_tokens > 0 ? 1 : 0) > options.context_tokens)
         return no_room(request.prompt_ids.size(), options.context_tokens);
+    return check_all_but_prompt(request);
+}
+
+Status Engine::Impl::check_all_but_prompt(const RequestOptions& request) const {
     TAKT_RETURN_IF_ERROR(check_ids("stop_ids", request.stop_ids, vocab_size()));
     TAKT_RETURN_IF_ERROR(check_stop_strings(request.stop_strings));
     return request.sampler.check(vocab_size());
+}
+
+// All memory that it will ever need.
+std::unique_ptr<RunningRequest> Engine::Impl::make_request(RequestOptions request, uint64_t submitted_ns) {
+    const uint64_t n_prompt = request.prompt_ids.size(), cache_key = request.cache_key;
+    const uint64_t max_total = std::min<uint64_t>(n_prompt + request.max_tokens, options.context_tokens);
+    const auto max_events = static_cast<uint32_t>(max_total - n_prompt);
+    RequestState::Shared shared{runtime->shared_clock(), callbacks, signal, backend};
+    auto state =
+        std::make_shared<RequestState>(std::move(request), std::move(shared), submitted_ns, max_events);
+    // The last token is sampled but never computed.
+    const uint64_t n_positions = std::max(n_prompt, max_total - 1);
+    return std::make_unique<RunningRequest>(std::move(state), worker->next_sequence(),
+                                            static_cast<uint32_t>(max_total), vocab_size(), texts,
+                                            new_pages(n_positions, cache_key));
 }
 
 Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
     const uint64_t submitted_ns = options.submitted_ns.value_or(impl_->runtime->clock().now_ns());
     return without_exceptions("the request", [&]() -> Result<std::unique_ptr<Request>> {
         TAKT_RETURN_IF_ERROR(impl_->check(options));
-        const uint64_t n_prompt = options.prompt_ids.size();
-        const uint64_t max_total =
-            std::min<uint64_t>(n_prompt + options.max_tokens, impl_->options.context_tokens);
-        const auto max_events = static_cast<uint32_t>(max_total - n_prompt);
-        RequestState::Shared shared{impl_->runtime->shared_clock(), impl_->callbacks, impl_->signal,
-                                    impl_->backend};
-        auto state =
-            std::make_shared<RequestState>(std::move(options), std::move(shared), submitted_ns, max_events);
-        // The last token is sampled but never computed.
-        const uint64_t n_positions = std::max(n_prompt, max_total - 1);
-        auto running = std::make_unique<RunningRequest>(state, impl_->worker->next_sequence(),
-                                                        static_cast<uint32_t>(max_total), impl_->vocab_size(),
-                                                        impl_->texts, impl_->new_pages(n_positions));
+        auto running = impl_->make_request(std::move(options), submitted_ns);
+        std::shared_ptr<RequestState> state = running->state;
         auto request = std::make_unique<Request>(nullptr);
         TAKT_RETURN_IF_ERROR(impl_->worker->submit(std::move(running)));
         request->state_ = std::move(state);

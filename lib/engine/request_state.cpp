@@ -45,6 +45,7 @@ RequestState::RequestState(RequestOptions options, Shared shared, uint64_t submi
     timeline_.submitted_ns = submitted_ns;
     timeline_.prompt_tokens = options_.prompt_ids.size();
     timeline_.steps.reserve(max_events);
+    generated_.reserve(max_events);
     if (pushes()) return;
     events_.reserve(size_t{max_events} + 1);
     text_.reserve(max_events * kTextBytesPerToken);
@@ -123,6 +124,7 @@ void RequestState::push_token(int32_t id, std::string_view text, const StepStamp
     {
         const std::lock_guard lock(mutex_);
         timeline_.steps.push_back(step);
+        generated_.push_back(id);
         event = make_event(EventType::token, step_rows);
         event.token_id = id;
         event.token_index = n_tokens_++;
@@ -263,6 +265,8 @@ void RequestState::cancel() {
 
 void RequestState::abandon() {
     if (shared_.signal->forked()) return release();
+    let_go_ = true;
+    if (options_.keep_state) shared_.signal->let_go = true;
     cancel();
     const bool inside = shared_.callbacks->contains_this_thread();
     {
@@ -274,6 +278,13 @@ void RequestState::abandon() {
         changed_.wait(lock, [&] { return done_; });
     }
     release();
+}
+
+std::vector<int32_t> RequestState::tokens() const {
+    std::vector<int32_t> all = options_.prompt_ids;
+    const std::lock_guard lock(mutex_);
+    all.insert(all.end(), generated_.begin(), generated_.end());
+    return all;
 }
 
 Status RequestState::status() const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -28,6 +29,7 @@ struct RunningRequest {
           greedy(state->options().sampler.is_plain_greedy()) {
         tokens.reserve(max_total);
         tokens.assign(state->options().prompt_ids.begin(), state->options().prompt_ids.end());
+        if (state->options().keep_state) kept_place.emplace_back();
     }
 
     // Its next rows are not the last token's alone: prompt, or after a preemption all tokens again.
@@ -62,9 +64,13 @@ struct RunningRequest {
     uint32_t max_total;
     bool greedy;                // the backend's argmax serves
     bool finished = false;      // its end was told
+    bool kept = false;          // and its pages stay
+    bool imported = false;      // its pages hold n_computed positions before it is admitted
     bool preempted = false;     // gave its pages away and waits
     uint64_t preempted_ns = 0;  // when
     uint64_t prefill_compute_ns = 0;
+    std::shared_ptr<const RequestState> source;             // of a fork that wasn't admitted yet
+    std::list<std::unique_ptr<RunningRequest>> kept_place;  // made early: an end allocates nothing
     uint32_t first_row = 0, n_rows = 0;  // in the step that is being built or was run; 0 rows: not in it
     Outcome outcome;
 };

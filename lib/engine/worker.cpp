@@ -112,6 +112,8 @@ void Worker::loop() {
         }
     }
     end_everything();
+    refuse_errands();
+    kept_.clear();
 }
 
 // False when the engine ends. Returns at once while there is something to compute.
@@ -132,7 +134,9 @@ bool Worker::wait_for_work() {
 
 void Worker::round() {
     cancel_if_asked();
+    drop_let_go();
     take_incoming();
+    run_errands();
     end_what_is_over();
     if (running_.empty() && evaluations_.empty() && waiting_.empty()) return;
     admit();
@@ -201,6 +205,7 @@ void Worker::step_requests() {
 // The engine's turn ends before anyone is called back.
 Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     build_step();
+    if (step_.empty()) return {};  // nobody had room
     const Runtime::StepTurn turn(*runtime_, step_.n_rows());
     const uint64_t begin_ns = runtime_->clock().now_ns();
     for (const Running& request : running_) {
@@ -233,6 +238,10 @@ void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
         if (limits_.prefix_reuse) request->pages->publish(request->tokens, request->n_computed);
         if (request->n_to_compute() > 0) continue;  // more prompt to come
         if (request->state->cancelled()) continue;  // nobody wants the token
+        if (request->state->options().max_tokens == 0) {
+            request->outcome.reason = FinishReason::length;
+            continue;
+        }
         // Outputs stand in row order; requests may not.
         const uint32_t row = request->first_row + request->n_rows - 1;
         const auto place =
