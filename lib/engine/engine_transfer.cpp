@@ -1,6 +1,5 @@
 // Requests that begin with what others computed: forks in this engine, exports to other processes and imports
 // from them.
-#include <algorithm>
 #include <utility>
 
 #include "engine/engine_impl.h"
@@ -61,6 +60,13 @@ Result<std::unique_ptr<Request>> Engine::import_state(const ReadBytes& read, Req
         const SequenceTokens sequence = reader.sequence();
         transfer.n_tokens = static_cast<uint32_t>(sequence.ids.size());
         transfer.n_computed = sequence.n_computed;
+        if (transfer.n_computed == transfer.n_tokens) {
+            return Status(
+                StatusCode::state_mismatch,
+                fmt::format("All {} tokens of the exported state are computed; the last one must be "
+                            "left, whose row says what follows.",
+                            transfer.n_tokens));
+        }
         options.prompt_ids.assign(sequence.ids.begin(), sequence.ids.end());
         options.cache_key = impl_->worker->next_sequence();
         auto running = impl_->make_request(std::move(options), submitted_ns);
@@ -71,8 +77,7 @@ Result<std::unique_ptr<Request>> Engine::import_state(const ReadBytes& read, Req
         TAKT_RETURN_IF_ERROR(impl_->worker->between_steps(n_cancels, [&](Executable&) {
             running->pages = pages.take();
             running->imported = true;
-            // A row is left, whose outputs are wanted.
-            running->n_computed = std::min(transfer.n_computed, transfer.n_tokens - 1);
+            running->n_computed = transfer.n_computed;
             return impl_->worker->submit(std::move(running));
         }));
         request->state_ = std::move(state);

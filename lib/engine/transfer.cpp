@@ -1,6 +1,7 @@
 // A chunk between two steps, then a callback: neither waits for the other's whole.
 #include "engine/transfer.h"
 
+#include <algorithm>
 #include <vector>
 
 namespace takt {
@@ -20,7 +21,9 @@ Status export_sequence(const RequestState& request, const StateLayout& layout, H
         }
         ids = found->tokens;
         sequence.n_prompt = found->n_prompt;
-        if (pages->share(*found->pages, found->n_computed)) sequence.n_computed = found->n_computed;
+        // The last token is left to compute: what its row can see must be there, and its outputs are wanted.
+        const uint32_t n = std::min(found->n_computed, static_cast<uint32_t>(ids.size()) - 1);
+        if (pages->share(*found->pages, n)) sequence.n_computed = n;
         return {};
     }));
     sequence.ids = ids;
