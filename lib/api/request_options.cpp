@@ -75,6 +75,8 @@ void read_callbacks(const takt_request_options& given, RequestOptions& options) 
 
 Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     TAKT_RETURN_IF_ERROR(check_switch(given.ignore_eos, "ignore_eos"));
+    TAKT_RETURN_IF_ERROR(check_switch(given.keep_state, "keep_state"));
+    TAKT_RETURN_IF_ERROR(check_reserved(given.reserved, "reserved"));
     TAKT_RETURN_IF_ERROR(
         check_flags(given.prompt_flags, TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL, "prompt_flags"));
     RequestOptions options;
@@ -82,6 +84,7 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     options.ignore_eos = given.ignore_eos != 0;
     options.deadline_ns = given.deadline_ns;
     options.priority = given.priority;
+    options.keep_state = given.keep_state != 0;
     TAKT_RETURN_IF_ERROR(read_stops(given, options));
     TAKT_RETURN_IF_ERROR(read_sampler(given, options.sampler));
     read_callbacks(given, options);

@@ -20,6 +20,8 @@ template <typename T>
 constexpr size_t kFirstSize = sizeof(T);
 template <>
 inline constexpr size_t kFirstSize<takt_model_options> = offsetof(takt_model_options, packed_cache_dir);
+template <>
+inline constexpr size_t kFirstSize<takt_request_options> = offsetof(takt_request_options, keep_state);
 
 template <typename T>
 Status check_struct_size(size_t struct_size, std::string_view name) {

@@ -48,7 +48,7 @@ AT(takt_engine_options, step_gap_ns, 48, 8);
 AT(takt_engine_options, no_prefix_reuse, 56, 4);
 AT(takt_engine_options, reserved, 60, 4);
 
-FIXED(takt_request_options_size, sizeof(takt_request_options) == 184);
+FIXED(takt_request_options_size, sizeof(takt_request_options) == 192);
 AT(takt_request_options, struct_size, 0, 8);
 AT(takt_request_options, prompt, 8, 8);
 AT(takt_request_options, prompt_bytes, 16, 8);
@@ -78,6 +78,8 @@ AT(takt_request_options, presence_penalty, 168, 4);
 AT(takt_request_options, penalty_tokens, 172, 4);
 AT(takt_request_options, ignore_eos, 176, 4);
 AT(takt_request_options, priority, 180, 4);
+AT(takt_request_options, keep_state, 184, 4);
+AT(takt_request_options, reserved, 188, 4);
 
 FIXED(takt_event_size, sizeof(takt_event) == 112);
 AT(takt_event, struct_size, 0, 8);
@@ -131,6 +133,14 @@ AT(takt_timing, decode_tokens_per_second, 232, 8);
 AT(takt_timing, backend, 240, 32);
 AT(takt_timing, n_threads, 272, 4);
 AT(takt_timing, finish_reason, 276, 4);
+
+FIXED(takt_transfer_size, sizeof(takt_transfer) == 40);
+AT(takt_transfer, struct_size, 0, 8);
+AT(takt_transfer, transfer_bytes, 8, 8);
+AT(takt_transfer, total_ns, 16, 8);
+AT(takt_transfer, callback_ns, 24, 8);
+AT(takt_transfer, n_tokens, 32, 4);
+AT(takt_transfer, n_computed, 36, 4);
 
 FIXED(takt_model_info_size, sizeof(takt_model_info) == 88);
 AT(takt_model_info, struct_size, 0, 8);
