@@ -149,6 +149,11 @@ typedef void (*takt_step_callback)(void *user_data, const takt_step *step);
 typedef void (*takt_text_callback)(void *user_data, const char *text, size_t text_bytes);
 /* The scores of one position; logits are borrowed until it returns. Anything but TAKT_CONTINUE stops. */
 typedef int32_t (*takt_logits_callback)(void *user_data, size_t position, const float *logits, size_t vocab_size);
+/* Takes all n_bytes of an exported state, borrowed until it returns, or fills all of them. Callback thread: the one that
+ * exports or imports; the engine goes on meanwhile, so it may be as slow as a socket is. Calls that wait or destroy an
+ * engine return TAKT_ERROR_INVALID_STATE. Anything but TAKT_CONTINUE ends the transfer. */
+typedef int32_t (*takt_write_callback)(void *user_data, const void *bytes, size_t n_bytes);
+typedef int32_t (*takt_read_callback)(void *user_data, void *out_bytes, size_t n_bytes);
 
 /* ---- Option structs ---------------------------------------------------------------------------------------------- */
 
@@ -246,9 +251,15 @@ typedef struct takt_request_options {
     uint32_t              ignore_eos;         /* 1: end-of-generation tokens don't end it                          */
     int32_t               priority;           /* higher ones are admitted first, and give their pages to others last;
                                                  equal ones in the order of their coming. Default 0               */
+    uint32_t              keep_state;         /* 1: its keys and values stay when it ends, but for an error, until its
+                                                 handle is destroyed: for takt_request_fork and _export, and for
+                                                 prompts that begin alike. With max_tokens 0 the prompt is computed
+                                                 and kept. What is kept can't serve others: a request for which it
+                                                 leaves no room ends with TAKT_ERROR_OUT_OF_MEMORY                */
     uint32_t              drafts;             /* TAKT_DRAFTS_…                                                     */
     uint32_t              max_drafts;         /* in a step, up to TAKT_MAX_DRAFTS; 0: that. Fewer are made where rows cost
                                                  more than accepted drafts save                                   */
+    uint32_t              reserved;           /* 0                                                                 */
 } takt_request_options;
 
 /* ---- What the library fills -------------------------------------------------------------------------------------- */
@@ -320,6 +331,16 @@ typedef struct takt_timing {
                                               entry is 0                                                            */
     uint32_t          accepted[16];        /* and those that were what the model says itself                        */
 } takt_timing;
+
+/* How an exported state went or came. Filled whether it succeeded or not. */
+typedef struct takt_transfer {
+    size_t   struct_size;
+    uint64_t transfer_bytes;         /* that the callback took or filled                                            */
+    uint64_t total_ns;               /* from entry of the call to its return                                        */
+    uint64_t callback_ns;            /* the part of it spent in the callback                                        */
+    uint32_t n_tokens;               /* of the sequence: prompt and generated                                       */
+    uint32_t n_computed;             /* of them, those whose keys and values were moved                             */
+} takt_transfer;
 
 typedef struct takt_model_info {
     size_t      struct_size;
@@ -428,7 +449,7 @@ TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, si
 #define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
-     TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, TAKT_DRAFTS_DEFAULT, 0}
+     TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, 0, TAKT_DRAFTS_DEFAULT, 0, 0}
 #define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0, 0, 0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */
@@ -521,6 +542,18 @@ TAKT_API takt_status takt_engine_generate(takt_engine *engine, const takt_reques
  * TAKT_ERROR_PROMPT_TOO_LONG (need and have), TAKT_ERROR_QUEUE_FULL, TAKT_ERROR_INVALID_ARGUMENT naming field and value.
  * If it fails, on_release is not called. */
 TAKT_API takt_status takt_engine_submit(takt_engine *engine, const takt_request_options *options, takt_request **out_request);
+/* A new request that goes on where an exported one was, perhaps in another process on another machine: it begins with the
+ * exported tokens (takt_request_prompt_ids gives them), computes what isn't computed and generates options->max_tokens more;
+ * options' prompt fields are ignored. With the sampling options of the exported request its tokens are those it would have
+ * gone on with; text begins anew. Bytes are checked as they come; a well-made forgery is no danger to memory, but says what
+ * it likes, and serves only this request and its forks. Nothing behind the state's last byte is read.
+ * out_transfer may be NULL. Blocks while the state comes; thread-safe; not inside a callback. Errors:
+ * TAKT_ERROR_STATE_MISMATCH for a state of another model, TAKT_KV_… type or version; TAKT_ERROR_STATE_CORRUPT;
+ * TAKT_ERROR_PROMPT_TOO_LONG, TAKT_ERROR_OUT_OF_MEMORY (need and have); TAKT_ERROR_CANCELLED by takt_engine_cancel_all; those
+ * of takt_engine_submit. A failed import leaves nothing behind, and on_release is not called. */
+TAKT_API takt_status takt_engine_import(takt_engine *engine, takt_read_callback read, void *user_data,
+                                        const takt_request_options *options, takt_transfer *out_transfer,
+                                        takt_request **out_request);
 /* Runs ids through the model from an empty state and gives the logits of positions first_position … ids_count - 1.
  * chunk_tokens: rows a step (1: the decode kernels; 0: the engine's chunk). Blocks; thread-safe; on_logits runs on the
  * calling thread. */
@@ -542,6 +575,21 @@ TAKT_API takt_status takt_request_status(const takt_request *request, const char
 TAKT_API takt_status takt_request_timing(const takt_request *request, takt_timing *out_timing);
 /* The prompt as it was computed, BOS included. Thread-safe. */
 TAKT_API takt_status takt_request_prompt_ids(const takt_request *request, int32_t *out_ids, size_t capacity, size_t *out_count);
+/* A new request of the same engine that begins with the first n_tokens (0: all so far) of source's prompt and generated
+ * tokens: to give several answers, to try again from an earlier place, to cut an end off. It has the tokens of a request
+ * with those ids as its prompt, and shares source's keys and values while source runs or is kept (keep_state): pages are
+ * copied only where one of them writes. options' prompt fields are ignored. Returns at once; thread-safe, callbacks
+ * included, those of source too. Errors: TAKT_ERROR_INVALID_ARGUMENT for more tokens than there are, those of
+ * takt_engine_submit, TAKT_ERROR_INVALID_STATE after takt_engine_destroy. If it fails, on_release is not called. */
+TAKT_API takt_status takt_request_fork(takt_request *source, const takt_request_options *options, uint32_t n_tokens,
+                                       takt_request **out_request);
+/* Gives the state of a request that runs, as it is now, or that ended and is kept (keep_state): all tokens, and the keys and
+ * values computed so far, as a portable stream for takt_engine_import. The request itself goes on or stays.
+ * out_transfer may be NULL. Blocks while the callback takes the bytes; thread-safe; not inside a callback. Errors: TAKT_ERROR_INVALID_STATE for a request that ended
+ * and isn't kept, or whose engine is gone; TAKT_ERROR_CANCELLED if the callback said so, or by takt_engine_cancel_all;
+ * TAKT_ERROR_UNSUPPORTED for backends that can't give keys and values out. */
+TAKT_API takt_status takt_request_export(takt_request *request, takt_write_callback write, void *user_data,
+                                         takt_transfer *out_transfer);
 /* Cancels and returns after the last callback; inside its own callback that is deferred. Then on_release runs once. */
 TAKT_API void takt_request_destroy(takt_request *request);
 

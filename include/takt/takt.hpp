@@ -129,6 +129,7 @@ struct RequestOptions {
     std::int32_t priority = 0;
     std::uint32_t drafts = TAKT_DRAFTS_DEFAULT;
     std::uint32_t max_drafts = 0;
+    bool keep_state = false;  // for Request::fork() and export_state(), while the Request lives
 };
 
 namespace detail {
@@ -212,6 +213,7 @@ public:
         options.priority = from.priority;
         options.drafts = from.drafts;
         options.max_drafts = from.max_drafts;
+        options.keep_state = from.keep_state ? 1 : 0;
         if (call.on_event) options.on_event = &EventCall::call;
         if (call.self) options.on_release = &EventCall::release;
         options.user_data = &call;
@@ -240,10 +242,33 @@ private:
     std::vector<float> bias_values_;
 };
 
+// A callback for bytes and what it threw.
+template <typename Function>
+struct BytesCall {
+    Function& function;
+    std::exception_ptr thrown;
+
+    template <typename Bytes>
+    int32_t run(Bytes* bytes, std::size_t size) {
+        try {
+            return function(bytes, size) ? TAKT_CONTINUE : TAKT_STOP;
+        } catch (...) {
+            thrown = std::current_exception();
+            return TAKT_STOP;
+        }
+    }
+};
+
 inline takt_timing empty_timing() {
     takt_timing timing{};
     timing.struct_size = sizeof timing;
     return timing;
+}
+
+inline takt_transfer empty_transfer() {
+    takt_transfer transfer{};
+    transfer.struct_size = sizeof transfer;
+    return transfer;
 }
 
 }  // namespace detail
@@ -434,11 +459,47 @@ public:
             return takt_request_prompt_ids(get(), out, n, size);
         });
     }
+    // A request of the same engine that begins with the first n_tokens (0: all so far) of this one's. Also in
+    // callbacks.
+    Request fork(const RequestOptions& options, std::uint32_t n_tokens = 0) const {
+        return start(options, [&](const takt_request_options* c, takt_request** out) {
+            return takt_request_fork(get(), c, n_tokens, out);
+        });
+    }
+    // write(bytes, size) runs on this thread; false stops, which throws TAKT_ERROR_CANCELLED.
+    takt_transfer export_state(const std::function<bool(const void*, std::size_t)>& write) const {
+        detail::BytesCall<const std::function<bool(const void*, std::size_t)>> call{write, nullptr};
+        takt_transfer transfer = detail::empty_transfer();
+        const auto trampoline = [](void* user_data, const void* bytes, std::size_t size) -> int32_t {
+            return static_cast<decltype(call)*>(user_data)->run(bytes, size);
+        };
+        const takt_status status = takt_request_export(get(), trampoline, &call, &transfer);
+        if (call.thrown) std::rethrow_exception(call.thrown);
+        check(status);
+        return transfer;
+    }
     takt_request* get() const noexcept { return handle_.get(); }
 
 private:
     friend class Engine;
     Request() = default;
+
+    // queue(options, out_request) is a call of takt.h.
+    template <typename Queue>
+    static Request start(const RequestOptions& options, Queue queue) {
+        Request request;
+        request.call_ =
+            std::make_shared<detail::EventCall>(detail::EventCall{options.on_event, nullptr, nullptr});
+        request.call_->self = request.call_;
+        const detail::CRequest c(options, *request.call_);
+        takt_request* handle = nullptr;
+        const takt_status status = queue(&c.options, &handle);
+        if (status != TAKT_OK) request.call_->self.reset();  // on_release won't come
+        check(status);
+        request.handle_.reset(handle);
+        return request;
+    }
+
     std::shared_ptr<detail::EventCall> call_;
     detail::Owned<takt_request, takt_request_destroy> handle_;
 };
@@ -480,17 +541,29 @@ public:
     }
     // on_event runs on the engine's thread; without it events are pulled.
     Request submit(const RequestOptions& options) {
-        Request request;
-        request.call_ =
-            std::make_shared<detail::EventCall>(detail::EventCall{options.on_event, nullptr, nullptr});
-        request.call_->self = request.call_;
-        const detail::CRequest c(options, *request.call_);
-        takt_request* handle = nullptr;
-        const takt_status status = takt_engine_submit(get(), &c.options, &handle);
-        if (status != TAKT_OK) request.call_->self.reset();  // on_release won't come
-        check(status);
-        request.handle_.reset(handle);
-        return request;
+        return Request::start(options, [&](const takt_request_options* c, takt_request** out) {
+            return takt_engine_submit(get(), c, out);
+        });
+    }
+    // A request that goes on where an exported one was. read(out, size) fills all bytes, on this thread;
+    // false stops, which throws TAKT_ERROR_STATE_CORRUPT. transfer: filled, if given.
+    Request import_state(const std::function<bool(void*, std::size_t)>& read, const RequestOptions& options,
+                         takt_transfer* transfer = nullptr) {
+        detail::BytesCall<const std::function<bool(void*, std::size_t)>> call{read, nullptr};
+        takt_transfer own = detail::empty_transfer();
+        const auto trampoline = [](void* user_data, void* bytes, std::size_t size) -> int32_t {
+            return static_cast<decltype(call)*>(user_data)->run(bytes, size);
+        };
+        try {
+            return Request::start(options, [&](const takt_request_options* c, takt_request** out) {
+                const takt_status status = takt_engine_import(get(), trampoline, &call, c, &own, out);
+                if (transfer != nullptr) *transfer = own;
+                return status;
+            });
+        } catch (const Error&) {
+            if (call.thrown) std::rethrow_exception(call.thrown);
+            throw;
+        }
     }
     // Ends everything that was submitted before, blocking calls of other threads included. Thread-safe.
     void cancel_all() { check(takt_engine_cancel_all(get())); }

@@ -3,11 +3,10 @@
 #include <span>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "api/engine_options.h"
 #include "api/guard.h"
 #include "api/handles.h"
+#include "api/new_request.h"
 #include "api/request_options.h"
 #include "api/struct_copy.h"
 #include "api/timing.h"
@@ -17,13 +16,6 @@ using namespace takt;
 using namespace takt::api;
 
 namespace {
-
-// Waiting on the thread that has to go on would never end.
-Status refuse_inside_callback(const EngineCalls& calls, std::string_view call) {
-    if (!calls.inside_callback()) return {};
-    return Status(StatusCode::invalid_state,
-                  fmt::format("{} can't be called inside a callback of the same engine.", call));
-}
 
 takt_engine_statistics to_c(const EngineStatistics& from) {
     takt_engine_statistics out{};
@@ -72,7 +64,7 @@ takt_status takt_engine_create(takt_model* model, const takt_engine_options* opt
 takt_status takt_engine_destroy(takt_engine* engine) {
     return guard([&]() -> Status {
         if (engine == nullptr) return {};
-        TAKT_RETURN_IF_ERROR(refuse_inside_callback(*engine->calls, "takt_engine_destroy"));
+        TAKT_RETURN_IF_ERROR(engine->calls->refuse_inside_callback("takt_engine_destroy"));
         engine->calls->close();
         delete engine;
         return {};
@@ -111,7 +103,7 @@ takt_status takt_engine_generate(takt_engine* engine, const takt_request_options
         const uint64_t submitted_ns = runtime->clock().now_ns();
         if (out_timing != nullptr) TAKT_RETURN_IF_ERROR(check_output(out_timing, "out_timing"));
         const std::shared_ptr<EngineCalls> calls = engine->calls;
-        TAKT_RETURN_IF_ERROR(refuse_inside_callback(*calls, "takt_engine_generate"));
+        TAKT_RETURN_IF_ERROR(calls->refuse_inside_callback("takt_engine_generate"));
         const EngineCalls::Call call(*calls);
         TAKT_RETURN_IF_ERROR(call.status());
         Result<RequestOptions> own = read_request_options(options, *engine->model);
@@ -126,7 +118,7 @@ takt_status takt_engine_generate(takt_engine* engine, const takt_request_options
 
 takt_status takt_engine_submit(takt_engine* engine, const takt_request_options* options,
                                takt_request** out_request) {
-    const takt_status status = guard([&]() -> Status {
+    return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(out_request);
         *out_request = nullptr;
         TAKT_RETURN_IF_NULL(engine);
@@ -137,20 +129,9 @@ takt_status takt_engine_submit(takt_engine* engine, const takt_request_options* 
         Result<RequestOptions> own = read_request_options(options, *engine->model);
         if (!own.ok()) return own.status();
         own->submitted_ns = submitted_ns;
-        // The handle is there before the first callback can look for it.
-        auto handle = std::make_unique<takt_request>();
-        const std::shared_ptr<RequestEnd> end = std::make_shared<RequestEnd>(engine->runtime);
-        handle->end = end;
-        *out_request = handle.get();
-        Result<std::unique_ptr<Request>> request = call.engine()->submit(std::move(*own));
-        if (!request.ok()) return request.status();
-        // From here on nothing may fail: the request runs.
-        handle.release();
-        end->set(std::move(*request));
-        return {};
+        return new_request(engine->runtime, calls, out_request,
+                           [&] { return call.engine()->submit(std::move(*own)); });
     });
-    if (status != TAKT_OK && out_request != nullptr) *out_request = nullptr;
-    return status;
 }
 
 takt_status takt_engine_evaluate(takt_engine* engine, const int32_t* ids, size_t ids_count,
@@ -161,7 +142,7 @@ takt_status takt_engine_evaluate(takt_engine* engine, const int32_t* ids, size_t
         TAKT_RETURN_IF_NULL(ids);
         TAKT_RETURN_IF_NULL(on_logits);
         const std::shared_ptr<EngineCalls> calls = engine->calls;
-        TAKT_RETURN_IF_ERROR(refuse_inside_callback(*calls, "takt_engine_evaluate"));
+        TAKT_RETURN_IF_ERROR(calls->refuse_inside_callback("takt_engine_evaluate"));
         const EngineCalls::Call call(*calls);
         TAKT_RETURN_IF_ERROR(call.status());
         const auto give = [&](size_t position, std::span<const float> logits) {

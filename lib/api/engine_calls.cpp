@@ -4,6 +4,8 @@
 #include <chrono>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace takt::api {
 namespace {
 
@@ -35,6 +37,12 @@ EngineCalls::Call::~Call() {
 Status EngineCalls::Call::status() const {
     if (!refused_) return {};
     return Status(StatusCode::invalid_state, "The engine is being destroyed.");
+}
+
+Status EngineCalls::refuse_inside_callback(std::string_view call) const {
+    if (!inside_callback()) return {};
+    return Status(StatusCode::invalid_state,
+                  fmt::format("{} can't be called inside a callback of the same engine.", call));
 }
 
 void EngineCalls::add(Session* session) {

@@ -38,6 +38,8 @@ public:
 
     uint32_t context_tokens() const { return context_tokens_; }
     bool inside_callback() const { return callbacks_->contains_this_thread(); }
+    // Waiting on the thread that has to go on would never end.
+    Status refuse_inside_callback(std::string_view call) const;
 
     // Refuses new calls, cancels what runs, waits for the calls and the last callback, lets go of the engine.
     void close();

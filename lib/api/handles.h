@@ -34,6 +34,7 @@ public:
     Request& get();
     std::unique_ptr<Request> take();
     Runtime& runtime() { return *runtime_; }
+    const std::shared_ptr<Runtime>& shared_runtime() const { return runtime_; }
     // The finished request's sentence, kept for as long as this lives.
     const char* message();
 
@@ -81,6 +82,7 @@ struct takt_engine {
 };
 
 struct takt_request {
+    std::shared_ptr<takt::api::EngineCalls> calls;
     std::shared_ptr<takt::api::RequestEnd> end;
 };
 

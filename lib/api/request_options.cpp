@@ -75,6 +75,8 @@ void read_callbacks(const takt_request_options& given, RequestOptions& options) 
 
 Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     TAKT_RETURN_IF_ERROR(check_switch(given.ignore_eos, "ignore_eos"));
+    TAKT_RETURN_IF_ERROR(check_switch(given.keep_state, "keep_state"));
+    TAKT_RETURN_IF_ERROR(check_reserved(given.reserved, "reserved"));
     TAKT_RETURN_IF_ERROR(
         check_flags(given.prompt_flags, TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL, "prompt_flags"));
     RequestOptions options;
@@ -89,6 +91,7 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     }
     options.drafts = static_cast<DraftSource>(given.drafts);
     options.max_drafts = given.max_drafts;
+    options.keep_state = given.keep_state != 0;
     TAKT_RETURN_IF_ERROR(read_stops(given, options));
     TAKT_RETURN_IF_ERROR(read_sampler(given, options.sampler));
     read_callbacks(given, options);

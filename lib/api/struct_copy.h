@@ -24,6 +24,12 @@ template <>
 inline constexpr size_t kFirstSize<takt_engine_options> = offsetof(takt_engine_options, memory_limit_bytes);
 template <>
 inline constexpr size_t kFirstSize<takt_memory_plan> = offsetof(takt_memory_plan, kv_tokens);
+template <>
+inline constexpr size_t kFirstSize<takt_event> = offsetof(takt_event, step_tokens);
+template <>
+inline constexpr size_t kFirstSize<takt_timing> = offsetof(takt_timing, draft_ns);
+template <>
+inline constexpr size_t kFirstSize<takt_request_options> = offsetof(takt_request_options, keep_state);
 
 template <typename T>
 Status check_struct_size(size_t struct_size, std::string_view name) {

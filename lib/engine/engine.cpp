@@ -2,34 +2,16 @@
 #include "engine/engine.h"
 
 #include <algorithm>
-#include <new>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "engine/engine_options.h"
+#include "engine/engine_impl.h"
 #include "engine/memory_fit.h"
-#include "engine/worker.h"
 #include "base/utf8.h"
 
 namespace takt {
 namespace {
-
-// Calls body() -> Result or Status; what it throws becomes one.
-template <typename Body>
-auto without_exceptions(const char* what, Body body) -> decltype(body()) {
-    try {
-        return body();
-    } catch (const std::bad_alloc&) {
-        return Status(StatusCode::out_of_memory, fmt::format("There is not enough memory for {}.", what));
-    } catch (const std::length_error&) {
-        return Status(StatusCode::out_of_memory, fmt::format("There is not enough memory for {}.", what));
-    } catch (const std::system_error& error) {
-        return Status(StatusCode::out_of_memory,
-                      fmt::format("The system has no thread for {}: {}.", what, error.what()));
-    }
-}
 
 Status check_ids(std::string_view field, std::span<const int32_t> ids, uint32_t vocab_size) {
     for (size_t i = 0; i < ids.size(); ++i) {
@@ -59,38 +41,7 @@ Status no_room(size_t n_prompt, uint32_t context_tokens) {
                   fmt::format("Prompt has {} tokens{}the context holds {}.", n_prompt, more, context_tokens));
 }
 
-Status waits(std::string_view call) {
-    return Status(StatusCode::invalid_state,
-                  fmt::format("{} waits, which is not possible inside a callback of the same engine.", call));
-}
-
 }  // namespace
-
-struct Engine::Impl {
-    std::shared_ptr<Runtime> runtime;
-    std::shared_ptr<const Model> model;
-    EngineOptions options;
-    CompileOptions compile;
-    std::string backend;
-    MemoryPlan memory;
-    std::shared_ptr<const TokenTexts> texts;
-    std::shared_ptr<WorkerSignal> signal = std::make_shared<WorkerSignal>();
-    std::shared_ptr<CallbackThreads> callbacks = std::make_shared<CallbackThreads>();
-    std::shared_ptr<Worker> worker;
-
-    uint32_t vocab_size() const { return model->program()->vocab_size; }
-    Status load(Backend& chosen, const LoadOptions& how);
-    Result<std::unique_ptr<Executable>> compile_program(Backend& chosen, const Model& of,
-                                                        const CompileOptions& with, const LoadOptions& how);
-    Result<std::unique_ptr<DraftModel>> load_draft(Backend& chosen, const LoadOptions& how);
-    std::unique_ptr<Drafts> new_drafts(const RequestOptions& request, uint64_t name,
-                                       uint32_t max_total) const;
-    Status check(const RequestOptions& request) const;
-    std::unique_ptr<SequencePages> new_pages(uint64_t n_positions) const {
-        return std::make_unique<SequencePages>(model->program()->groups, worker->pools(), compile.page_tokens,
-                                               n_positions, options.chunk_tokens);
-    }
-};
 
 Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
@@ -125,6 +76,7 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     if (!executable.ok()) return executable.status();
     auto draft = load_draft(chosen, how);
     if (!draft.ok()) return draft.status();
+    layout = StateLayout::of(*model->program(), model->fingerprint(), (*executable)->kv_dtype());
     memory = (*executable)->memory();
     if (*draft) memory += (*draft)->memory();
     if (options.draft_model == model) memory.weight_bytes /= 2;  // they share them
@@ -177,6 +129,10 @@ Status Engine::Impl::check(const RequestOptions& request) const {
     TAKT_RETURN_IF_ERROR(check_ids("prompt_ids", request.prompt_ids, vocab_size()));
     if (request.prompt_ids.size() + (request.max_tokens > 0 ? 1 : 0) > options.context_tokens)
         return no_room(request.prompt_ids.size(), options.context_tokens);
+    return check_all_but_prompt(request);
+}
+
+Status Engine::Impl::check_all_but_prompt(const RequestOptions& request) const {
     TAKT_RETURN_IF_ERROR(check_ids("stop_ids", request.stop_ids, vocab_size()));
     TAKT_RETURN_IF_ERROR(check_range("max_drafts", request.max_drafts, 0, kMaxDrafts));
     if (request.drafts == DraftSource::model && !options.draft_model)
@@ -200,25 +156,29 @@ std::unique_ptr<Drafts> Engine::Impl::new_drafts(const RequestOptions& request, 
     return drafts;
 }
 
+// All memory that it will ever need.
+std::unique_ptr<RunningRequest> Engine::Impl::make_request(RequestOptions request, uint64_t submitted_ns) {
+    const uint64_t n_prompt = request.prompt_ids.size(), cache_key = request.cache_key;
+    const uint64_t max_total = std::min<uint64_t>(n_prompt + request.max_tokens, options.context_tokens);
+    const auto max_events = static_cast<uint32_t>(max_total - n_prompt);
+    RequestState::Shared shared{runtime->shared_clock(), callbacks, signal, backend};
+    auto state =
+        std::make_shared<RequestState>(std::move(request), std::move(shared), submitted_ns, max_events);
+    // The last token is sampled but never computed.
+    const uint64_t n_positions = std::max(n_prompt, max_total - 1);
+    const uint64_t name = worker->next_sequence();
+    const auto total = static_cast<uint32_t>(max_total);
+    auto drafts = new_drafts(state->options(), name, total);
+    return std::make_unique<RunningRequest>(std::move(state), name, total, vocab_size(), texts,
+                                            new_pages(n_positions, cache_key), std::move(drafts));
+}
+
 Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
     const uint64_t submitted_ns = options.submitted_ns.value_or(impl_->runtime->clock().now_ns());
     return without_exceptions("the request", [&]() -> Result<std::unique_ptr<Request>> {
         TAKT_RETURN_IF_ERROR(impl_->check(options));
-        const uint64_t n_prompt = options.prompt_ids.size();
-        const uint64_t max_total =
-            std::min<uint64_t>(n_prompt + options.max_tokens, impl_->options.context_tokens);
-        const auto max_events = static_cast<uint32_t>(max_total - n_prompt);
-        RequestState::Shared shared{impl_->runtime->shared_clock(), impl_->callbacks, impl_->signal,
-                                    impl_->backend};
-        auto state =
-            std::make_shared<RequestState>(std::move(options), std::move(shared), submitted_ns, max_events);
-        // The last token is sampled but never computed.
-        const uint64_t n_positions = std::max(n_prompt, max_total - 1);
-        const uint64_t name = impl_->worker->next_sequence();
-        const auto total = static_cast<uint32_t>(max_total);
-        auto running = std::make_unique<RunningRequest>(state, name, total, impl_->vocab_size(), impl_->texts,
-                                                        impl_->new_pages(n_positions),
-                                                        impl_->new_drafts(state->options(), name, total));
+        auto running = impl_->make_request(std::move(options), submitted_ns);
+        std::shared_ptr<RequestState> state = running->state;
         auto request = std::make_unique<Request>(nullptr);
         TAKT_RETURN_IF_ERROR(impl_->worker->submit(std::move(running)));
         request->state_ = std::move(state);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "engine/callback_guard.h"
 #include "engine/engine_statistics.h"
@@ -14,6 +15,7 @@
 #include "engine/runtime.h"
 #include "engine/step_record.h"
 #include "model/model.h"
+#include "state/state_format.h"
 
 namespace takt {
 
@@ -42,6 +44,14 @@ struct EnginePlan {
     MemoryPlan memory;
 };
 
+// How an exported state went or came.
+struct Transfer {
+    uint64_t bytes = 0;                     // given to the callback, or filled by it
+    uint64_t total_ns = 0;                  // of the whole call
+    uint64_t callback_ns = 0;               // of that, in the callback
+    uint32_t n_tokens = 0, n_computed = 0;  // of the sequence; of them, those with keys and values
+};
+
 class Engine {
 public:
     static Result<std::shared_ptr<Engine>> create(std::shared_ptr<Runtime> runtime,
@@ -59,6 +69,18 @@ public:
     // Runs to the end; on_event is called on this thread. The request, ended, is returned whatever its
     // reason.
     Result<std::unique_ptr<Request>> generate(RequestOptions options);
+    // A request of its own that begins with the first n_tokens (0: all so far) of another one's prompt and
+    // answer, and shares its pages if they are there when it is admitted: else it computes what it lacks.
+    // options' prompt is ignored.
+    Result<std::unique_ptr<Request>> fork(const Request& source, RequestOptions options, uint32_t n_tokens);
+    // What a request that runs or was kept has at this moment, through `write`, on this thread; the engine
+    // goes on meanwhile. invalid_state for one that ended and wasn't kept.
+    Status export_state(const Request& request, const WriteBytes& write, Transfer& transfer);
+    // Goes on where an exported request was. options' prompt is ignored; max_tokens are those to come.
+    Result<std::unique_ptr<Request>> import_state(const ReadBytes& read, RequestOptions options,
+                                                  Transfer& transfer);
+    // Pages that someone holds, per state group. Waits for the end of the step.
+    Result<std::vector<uint32_t>> pages_in_use();
     // Logits of positions first_position…, on this thread; false from on_logits stops with `cancelled`.
     Status evaluate(std::span<const int32_t> ids, size_t first_position, uint32_t chunk_tokens,
                     const std::function<bool(size_t position, std::span<const float> logits)>& on_logits);

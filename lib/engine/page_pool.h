@@ -13,6 +13,7 @@ class PagePool {
 public:
     PagePool(uint32_t n_pages, uint32_t page_tokens);
 
+    uint32_t page_tokens() const { return page_tokens_; }
     uint32_t n_pages() const { return static_cast<uint32_t>(pages_.size()); }
     uint32_t n_used() const { return n_used_; }  // with a reference
     uint32_t n_available() const { return n_pages() - n_used_; }
@@ -26,6 +27,8 @@ public:
     void give_back(uint32_t page);
     bool is_shared(uint32_t page) const { return pages_[page].references > 1; }
     uint32_t n_references(uint32_t page) const { return pages_[page].references; }
+    // What others hold, or may find, stays as it is.
+    bool may_write(uint32_t page) const { return pages_[page].references == 1 && !pages_[page].published; }
 
     // Makes a full page findable: ids are its page_tokens tokens, hash that of all tokens up to its end.
     // Whoever published the same before keeps the name.

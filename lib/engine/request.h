@@ -53,6 +53,11 @@ struct RequestOptions {
     bool ignore_eos = false;   // end-of-generation tokens are tokens like others; stop_ids still stop
     uint64_t deadline_ns = 0;  // looked at between steps; 0: none
     int32_t priority = 0;      // higher ones are served first and keep their pages longer
+    // What it has when it ends stays until its handle is destroyed, unless it ends with an error. With
+    // max_tokens 0 the prompt is computed for that.
+    bool keep_state = false;
+    // Of sequences whose pages came from outside: they share pages only among their own kind.
+    uint64_t cache_key = 0;
     // Entry of the call, where that was before Engine::submit; empty: now.
     std::optional<uint64_t> submitted_ns;
     DraftSource drafts = DraftSource::automatic;

@@ -45,6 +45,7 @@ RequestState::RequestState(RequestOptions options, Shared shared, uint64_t submi
     timeline_.submitted_ns = submitted_ns;
     timeline_.prompt_tokens = options_.prompt_ids.size();
     timeline_.steps.reserve(max_events);
+    generated_.reserve(max_events);
     if (pushes()) return;
     events_.reserve(size_t{max_events} + 1);
     text_.reserve(max_events * kTextBytesPerToken);
@@ -140,6 +141,7 @@ uint32_t RequestState::push_tokens(std::span<const ChosenToken> tokens, std::str
             const std::lock_guard lock(mutex_);
             if (i == 0) timeline_.steps.push_back(step);
             timeline_.steps.back().n_tokens = i + 1;
+            generated_.push_back(token.id);
             event = make_event(EventType::token, step_rows);
             event.token_id = token.id;
             event.token_index = n_tokens_++;
@@ -281,6 +283,8 @@ void RequestState::cancel() {
 
 void RequestState::abandon() {
     if (shared_.signal->forked()) return release();
+    let_go_ = true;
+    if (options_.keep_state) shared_.signal->let_go = true;
     cancel();
     const bool inside = shared_.callbacks->contains_this_thread();
     {
@@ -292,6 +296,13 @@ void RequestState::abandon() {
         changed_.wait(lock, [&] { return done_; });
     }
     release();
+}
+
+std::vector<int32_t> RequestState::tokens() const {
+    std::vector<int32_t> all = options_.prompt_ids;
+    const std::lock_guard lock(mutex_);
+    all.insert(all.end(), generated_.begin(), generated_.end());
+    return all;
 }
 
 Status RequestState::status() const {

@@ -21,6 +21,7 @@ struct WorkerSignal {
     std::condition_variable changed;
     uint64_t version = 0;                // guarded by mutex
     std::atomic<bool> cancelled{false};  // some request was: those that wait must be looked at
+    std::atomic<bool> let_go{false};     // some handle is gone whose request was to be kept
     const os::Birthplace birthplace;
 
     // In a forked child nobody works for the engine: what is waited for never comes.
@@ -64,10 +65,13 @@ public:
     Timeline timeline() const;
     TimingSummary timing() const;
     const RequestOptions& options() const { return options_; }
+    // The prompt and every token that was told, or is being told.
+    std::vector<int32_t> tokens() const;
     std::string_view backend_name() const { return shared_.backend; }
 
     // --- the worker's side, the only writer of the timeline ---
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
+    bool let_go() const { return let_go_; }  // its handle is gone
     // What a callback threw, or ok.
     Status callback_failure() const;
     // Only the first time counts; true if it is. n_cached: positions of the prompt that needed no computing.
@@ -101,11 +105,12 @@ private:
     RequestOptions options_;
     const Shared shared_;
     const bool pushes_;  // events go to options_.on_event
-    std::atomic<bool> cancelled_{false};
+    std::atomic<bool> cancelled_{false}, let_go_{false};
 
     mutable std::mutex mutex_;
     std::condition_variable changed_;
     Timeline timeline_;
+    std::vector<int32_t> generated_;
     std::vector<StoredEvent> events_;
     std::string text_;  // of the queued events, one behind the other
     size_t n_pulled_ = 0;

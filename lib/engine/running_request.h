@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <list>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -33,6 +34,7 @@ struct RunningRequest {
         const size_t n_most = drafts ? kMaxDrafts + 1 : 1;
         outcome.tokens.reserve(n_most);
         outcome.text.reserve(n_most * 64);
+        if (state->options().keep_state) kept_place.emplace_back();
     }
 
     // Its next rows are not the last token's alone: prompt, or after a preemption all tokens again.
@@ -85,10 +87,14 @@ struct RunningRequest {
     uint32_t max_total;
     bool greedy;                 // the backend's argmax serves
     bool finished = false;       // its end was told
+    bool kept = false;           // and its pages stay
+    bool imported = false;       // its pages hold n_computed positions before it is admitted
     bool text_is_ahead = false;  // of what was told: its reader stopped amid the tokens of a step
     bool preempted = false;      // gave its pages away and waits
     uint64_t preempted_ns = 0;   // when
     uint64_t prefill_compute_ns = 0;
+    std::shared_ptr<const RequestState> source;             // of a fork that wasn't admitted yet
+    std::list<std::unique_ptr<RunningRequest>> kept_place;  // made early: an end allocates nothing
     uint32_t first_row = 0, n_rows = 0;  // in the step that is being built or was run; 0 rows: not in it
     uint32_t n_drafts = 0;               // of the rows: those behind the last token, its first drafts
     std::unique_ptr<Drafts> drafts;      // null: it doesn't speculate

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "base/checksum.h"
 
 namespace takt {
@@ -34,6 +36,7 @@ SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<Pag
     }
     for (const Table& table : tables_) views_.push_back(table.pages);
     hashes_.reserve(n_tokens / page_tokens);
+    copies_.reserve(tables_.size());  // of each group one at most: the page that a shared start ends in
 }
 
 bool SequencePages::reserve() {
@@ -126,19 +129,62 @@ uint32_t SequencePages::reuse(std::span<const int32_t> ids) {
     return n * page_tokens_;
 }
 
-uint32_t SequencePages::n_lacking(const Table& table, uint32_t first_row_position,
-                                  uint32_t end_position) const {
+bool SequencePages::share(const SequencePages& other, uint32_t n_positions) {
+    const uint32_t end = pages_for(n_positions, page_tokens_);
+    for (const Table& from : other.tables_) {
+        if (from.n_covered < end || from.first_held > first_needed(from, n_positions)) return false;
+    }
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        Table& table = tables_[g];
+        table.first_held = first_needed(table, n_positions);
+        table.n_covered = end;
+        for (uint32_t page = table.first_held; page < end; ++page) {
+            table.pages[page] = other.tables_[g].pages[page];
+            pools_[g].share(table.pages[page]);
+        }
+    }
+    return true;
+}
+
+Status SequencePages::take_for(uint32_t n_positions) {
+    if (!has_room(n_positions, n_positions, n_positions, 0))
+        return lack_of_room(n_positions, n_positions, n_positions);
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        tables_[g].first_held = tables_[g].n_covered = first_needed(tables_[g], n_positions);
+        grow(g, n_positions);
+    }
+    return {};
+}
+
+Status SequencePages::lack_of_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end) const {
+    size_t group = 0;
+    uint32_t need = 0;
+    for (size_t g = 0; g < tables_.size(); ++g) {
+        group = g;
+        need = n_lacking(g, first_row_position, tables_[g].window == 0 ? n_tokens : step_end);
+        if (need > pools_[g].n_available()) break;
+    }
+    return Status(
+        StatusCode::out_of_memory,
+        fmt::format("Keys and values of {} tokens need {} pages of {} positions, {} of {} are free.",
+                    n_tokens, need, page_tokens_, pools_[group].n_available(), pools_[group].n_pages()));
+}
+
+uint32_t SequencePages::n_lacking(size_t group, uint32_t first_row_position, uint32_t end_position) const {
+    const Table& table = tables_[group];
     const uint32_t end = pages_for(end_position, page_tokens_),
-                   first = std::max(table.n_covered, first_needed(table, first_row_position));
-    return end > first ? end - first : 0;
+                   first = std::max(table.n_covered, first_needed(table, first_row_position)),
+                   written = first_row_position / page_tokens_;
+    const bool copies = written >= table.first_held && written < table.n_covered &&
+                        !pools_[group].may_write(table.pages[written]);
+    return (end > first ? end - first : 0) + (copies ? 1 : 0);
 }
 
 bool SequencePages::has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end,
                              uint32_t spare) const {
     for (size_t g = 0; g < tables_.size(); ++g) {
         const uint32_t end = tables_[g].window == 0 ? n_tokens : step_end;
-        if (pools_[g].n_available() < uint64_t{n_lacking(tables_[g], first_row_position, end)} + spare)
-            return false;
+        if (pools_[g].n_available() < uint64_t{n_lacking(g, first_row_position, end)} + spare) return false;
     }
     return true;
 }
@@ -167,7 +213,24 @@ bool SequencePages::cover(uint32_t first_row_position, uint32_t n_positions) {
             give_back(g, table.pages[table.first_held]);
             table.pages[table.first_held] = kNoPage;
         }
-        if (!grow(g, n_positions)) return false;
+        if (!make_writable(g, first_row_position, n_positions) || !grow(g, n_positions)) return false;
+    }
+    return true;
+}
+
+// Copy-on-write: whoever writes first takes a page of its own, the others keep theirs as it is.
+bool SequencePages::make_writable(size_t group, uint32_t first_row_position, uint32_t n_positions) {
+    if (reserved_) return true;
+    Table& table = tables_[group];
+    const uint32_t end = std::min(table.n_covered, pages_for(n_positions, page_tokens_));
+    for (uint32_t i = first_row_position / page_tokens_; i < end; ++i) {
+        const uint32_t page = table.pages[i];
+        if (pools_[group].may_write(page)) continue;
+        const uint32_t own = pools_[group].take();
+        if (own == kNoPage) return false;
+        copies_.push_back({static_cast<uint32_t>(group), page, own});
+        pools_[group].give_back(page);
+        table.pages[i] = own;
     }
     return true;
 }
@@ -217,6 +280,7 @@ void SequencePages::release() {
     }
     reserved_ = false;
     n_published_ = 0;
+    copies_.clear();
 }
 
 }  // namespace takt

@@ -1,5 +1,6 @@
 // The block tables of one sequence, one a state group: begun with pages that others computed, grown ahead of
-// a step, freed behind a window, published when full, returned at the end.
+// a step, copied before they are written if others hold them too, freed behind a window, published when full,
+// returned at the end.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "backend/step_batch.h"
+#include "base/status.h"
 #include "engine/page_pool.h"
 #include "engine/page_waste.h"
 #include "program/program.h"
@@ -16,6 +18,11 @@ namespace takt {
 // Pages that a group holds at most for a sequence of n_tokens positions that is computed max_rows at a time.
 uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t page_tokens,
                           uint32_t max_rows);
+
+// A page of a group that a sequence has for itself from now on, once it is copied.
+struct PageCopy {
+    uint32_t group = 0, from = 0, to = 0;
+};
 
 class SequencePages {
 public:
@@ -37,14 +44,25 @@ public:
     // shorter than all of them so that a row is left to compute. Returns the positions that need no
     // computing.
     uint32_t reuse(std::span<const int32_t> ids);
+    // The same with the pages of a sequence that has the same tokens there: its first n_positions, as far as
+    // a row behind them can see. False, and nothing is taken, if they aren't all there any more.
+    bool share(const SequencePages& other, uint32_t n_positions);
+    // The same with pages of its own, which someone fills. out_of_memory, and nothing is taken, if they lack.
+    Status take_for(uint32_t n_positions);
     // Whether pages for n_tokens positions, of window groups for a step from first_row_position up to
     // step_end, would leave `spare` in every pool.
     bool has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end, uint32_t spare) const;
     // Takes the pages of groups without a window for n_tokens positions, for which there was room.
     void cover_full_groups(uint32_t n_tokens);
+    // Where has_room() says no: how many pages lack, in a sentence.
+    Status lack_of_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end) const;
     // Makes positions [0, n_positions) reachable, of a window group those that rows from first_row_position
-    // on can see. False if pages lack; what was covered stays.
+    // on can see, and those from first_row_position on fit to be written. False if pages lack; what was
+    // covered stays.
     bool cover(uint32_t first_row_position, uint32_t n_positions);
+    // Pages to be copied, in this order, before anything is written and before another sequence is covered.
+    std::span<const PageCopy> copies() const { return copies_; }
+    void copied() { copies_.clear(); }
     // Makes pages findable that the first n_committed of the ids have filled since the last call.
     void publish(std::span<const int32_t> ids, uint32_t n_committed);
     std::span<const BlockTable> tables() const { return views_; }
@@ -61,7 +79,8 @@ private:
         std::vector<uint32_t> pages;             // kNoPage where nothing is held
         std::vector<uint32_t> reserved;          // set aside
     };
-    uint32_t n_lacking(const Table& table, uint32_t first_row_position, uint32_t end_position) const;
+    uint32_t n_lacking(size_t group, uint32_t first_row_position, uint32_t end_position) const;
+    bool make_writable(size_t group, uint32_t first_row_position, uint32_t n_positions);
     bool grow(size_t group, uint32_t n_positions);
     uint32_t first_needed(const Table& table, uint32_t first_row_position) const;
     uint32_t take(size_t group);
@@ -77,6 +96,7 @@ private:
     bool reserved_ = false;
     std::vector<Table> tables_;
     std::vector<BlockTable> views_;
+    std::vector<PageCopy> copies_;
     std::vector<uint64_t> hashes_;  // of the tokens up to the end of each full page, as far as known
     uint32_t n_published_ = 0;      // pages
 };

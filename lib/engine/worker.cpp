@@ -119,6 +119,8 @@ void Worker::loop() {
         publish_statistics();
     }
     end_everything();
+    refuse_errands();
+    kept_.clear();
 }
 
 // False when the engine ends. Returns at once while there is something to compute.
@@ -139,7 +141,9 @@ bool Worker::wait_for_work() {
 
 void Worker::round() {
     cancel_if_asked();
+    drop_let_go();
     take_incoming();
+    run_errands();
     end_what_is_over();
     if (running_.empty() && evaluations_.empty() && waiting_.empty()) return;
     admit();
@@ -217,6 +221,7 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     speculation_.propose(running_, budget_.prompt_rows(static_cast<uint32_t>(running_.size())),
                          chooser_.scratch());
     build_step();
+    if (step_.empty()) return {};  // nobody had room
     const Runtime::StepTurn turn(*runtime_, step_.n_rows());
     const uint64_t begin_ns = runtime_->clock().now_ns();
     for (const Running& request : running_) {
@@ -242,7 +247,10 @@ void Worker::take_rows(RunningRequest& request, const StepOutput& output, uint64
     }
     uint32_t n_kept = request.n_rows - request.n_drafts;
     const bool wants_token = request.n_computed + n_kept == request.tokens.size();
-    if (wants_token && !request.state->cancelled()) {
+    if (wants_token && request.state->options().max_tokens == 0) {  // a prompt that is to be kept
+        request.outcome.reason = FinishReason::length;
+        request.outcome.end_ns = computed_ns;
+    } else if (wants_token && !request.state->cancelled()) {
         // Outputs stand in row order; requests may not.
         const uint32_t row = request.first_row + n_kept - 1;
         const auto place =

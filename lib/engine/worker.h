@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <list>
 #include <memory>
 #include <thread>
@@ -29,6 +30,9 @@ struct WorkerLimits {
     bool prefix_reuse = true;
     uint32_t page_tokens = 0;
 };
+
+// Done on the worker's thread between two steps.
+using BetweenSteps = std::function<Status(Executable&)>;
 
 // Either of them.
 struct Waiting {
@@ -62,8 +66,23 @@ public:
     // From the next step on. Any thread.
     void stop_telling_steps() { tells_steps_ = false; }
 
+    // worker_errands.cpp: what callers do with pages and executable.
+
+    // Number of cancel_all() so far.
+    uint64_t n_cancels() const;
+    // Does the work and waits for it; not inside a callback. Refused when the engine ends, and cancelled
+    // after a cancel_all() more than n_cancels.
+    Status between_steps(uint64_t n_cancels, const BetweenSteps& work);
+    // The transfer that held the pages is over. They go back between two steps.
+    using Pages = std::unique_ptr<SequencePages>;
+    void begin_transfer() { ++n_transfers_; }
+    void end_transfer(std::list<Pages>& node) noexcept;
+    // For work between steps: a request that runs, waits or is kept.
+    const RunningRequest* find(const RequestState& state) const;
+
 private:
     using Running = std::unique_ptr<RunningRequest>;
+    struct Errand;
     Status enqueue(Waiting waiting, bool limited);
     void loop();
     bool wait_for_work();
@@ -84,6 +103,20 @@ private:
     void preempt(RunningRequest& request);
     void take_out_preempted();
     void stamp_scheduled(RunningRequest& request, uint64_t now_ns);
+    // worker_errands.cpp
+    void run_errands();
+    Status run_errand(const Errand& errand) const;
+    void refuse_errands() noexcept;
+    // worker_kept.cpp
+    void keep_or_drop(Running request) noexcept;
+    void drop_let_go();
+    uint32_t begin_with_known(RunningRequest& request) const;
+    bool copy_pages(RunningRequest& request) const;
+    bool is_alone() const;
+    bool take_pages_of_waiting();
+    bool give_up_first();
+    bool give_up_alone(RunningRequest& request, uint32_t n_rows);
+    Status with_holders(const Status& lack) const;
     bool evaluation_wants_step() const;
     void step_evaluations();
     void step_requests();
@@ -121,11 +154,16 @@ private:
     std::list<Waiting> incoming_;
     bool stopping_ = false;
     uint64_t n_cancels_asked_ = 0, n_cancels_done_ = 0;
+    std::vector<Errand*> errands_;
+    std::list<Pages> given_back_;
 
     // The worker's own.
     std::list<Waiting> waiting_;
     std::vector<Running> running_;  // who is served first stands first
+    std::list<Running> kept_;       // ended, with their pages
     std::vector<EvaluationJob> evaluations_;
+    std::vector<Errand*> current_errands_;
+    std::atomic<uint32_t> n_transfers_{0};    // that may hold pages
     uint64_t next_deadline_ns_ = UINT64_MAX;  // of those that wait
     uint64_t seen_version_ = 0;
     bool pages_came_free_ = false;

@@ -23,12 +23,18 @@ void Worker::admit() {
     while (!waiting_.empty() && running_.size() + evaluations_.size() < limits_.max_sequences) {
         Waiting& first = waiting_.front();
         if (first.request) {
-            if (!admit_request(*first.request)) break;
+            if (!admit_request(*first.request)) {
+                if (give_up_first()) continue;
+                break;
+            }
             const auto place = std::ranges::find_if(
                 running_, [&](const Running& r) { return first.request->goes_before(*r); });
             running_.insert(place, std::move(first.request));
         } else {
-            if (!first.job.pages->reserve()) break;
+            if (!first.job.pages->reserve()) {
+                if (give_up_first()) continue;
+                break;
+            }
             evaluations_.push_back(std::move(first.job));
         }
         waiting_.pop_front();
@@ -40,18 +46,20 @@ void Worker::admit() {
 bool Worker::admit_request(RunningRequest& request) {
     SequencePages& pages = *request.pages;
     const auto n_tokens = static_cast<uint32_t>(request.tokens.size());
-    if (limits_.prefix_reuse) request.n_computed = pages.reuse(request.tokens);
+    request.n_computed = begin_with_known(request);
     const auto spare = static_cast<uint32_t>(std::ranges::count_if(running_, [](const Running& r) {
         return r->pages->n_reachable() + 1 < r->max_total;  // the last token is never computed
     }));
     const uint32_t first_step_end = std::min(n_tokens, request.n_computed + limits_.chunk_tokens);
     if (!pages.has_room(n_tokens, request.n_computed, first_step_end, spare)) {
+        if (request.imported) return false;  // holds what it brought
         pages.release();
         request.n_computed = 0;
         return false;
     }
     pages.cover_full_groups(n_tokens);
-    request.preempted = false;
+    request.imported = request.preempted = false;
+    request.source = nullptr;
     return true;
 }
 
@@ -62,10 +70,14 @@ bool Worker::make_room(RunningRequest& request, uint32_t n_rows) {
         const auto last = std::find_if(running_.rbegin(), running_.rend(), [](const Running& r) {
             return !r->preempted && !r->finished && r->n_rows == 0;
         });
+        if (last->get() == &request && is_alone()) {
+            if (give_up_alone(request, n_rows)) return false;
+            continue;
+        }
         preempt(**last);
         if (last->get() == &request) return false;
     }
-    return true;
+    return copy_pages(request);
 }
 
 void Worker::preempt(RunningRequest& request) {

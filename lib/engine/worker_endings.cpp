@@ -25,7 +25,7 @@ bool Worker::end_if_over(RunningRequest& request, uint64_t now_ns) {
         Status failure = request.state->callback_failure();
         const FinishReason reason = failure.ok() ? FinishReason::cancelled : FinishReason::error;
         finish(request, reason, std::move(failure), now_ns);
-    } else if (options.max_tokens == 0) {
+    } else if (options.max_tokens == 0 && !options.keep_state) {
         finish(request, FinishReason::length, {}, now_ns);
     } else if (options.deadline_ns != 0 && now_ns >= options.deadline_ns) {
         finish(request, FinishReason::deadline, {}, now_ns);
@@ -36,7 +36,10 @@ bool Worker::end_if_over(RunningRequest& request, uint64_t now_ns) {
 // Also keeps the nearest deadline of those that stay.
 bool Worker::drop_if_over(Waiting& waiting, uint64_t now_ns) {
     if (!waiting.request) return waiting.job.evaluation->is_over();
-    if (end_if_over(*waiting.request, now_ns)) return true;
+    if (end_if_over(*waiting.request, now_ns)) {
+        keep_or_drop(std::move(waiting.request));
+        return true;
+    }
     if (const uint64_t deadline = waiting.request->state->options().deadline_ns; deadline != 0)
         next_deadline_ns_ = std::min(next_deadline_ns_, deadline);
     return false;
@@ -57,8 +60,9 @@ void Worker::end_what_is_over() {
 
 void Worker::finish(RunningRequest& request, FinishReason reason, Status status, uint64_t end_ns) noexcept {
     request.finished = true;
-    request.pages->release();
     if (request.drafts) request.drafts->release();
+    request.kept = request.state->options().keep_state && reason != FinishReason::error;
+    if (!request.kept) request.pages->release();
     pages_came_free_ = true;
     --n_live_;  // before its last callback, which may submit the next one
     publish_statistics();
@@ -72,7 +76,10 @@ void Worker::finish(RunningRequest& request, FinishReason reason, Status status,
 }
 
 void Worker::drop_finished() {
-    std::erase_if(running_, [](const Running& request) { return request->finished; });
+    for (Running& request : running_) {
+        if (request->finished) keep_or_drop(std::move(request));
+    }
+    std::erase(running_, nullptr);
 }
 
 void Worker::fail_all(StatusCode code, const char* sentence) noexcept {
@@ -109,13 +116,17 @@ void Worker::end_everything() noexcept {
     const auto fail = [](const EvaluationJob& job) {
         job.evaluation->fail(make_status(StatusCode::cancelled, "The evaluation was cancelled."));
     };
-    for (const Running& request : running_) finish(*request, FinishReason::cancelled, {}, now_ns);
+    for (Running& request : running_) {
+        finish(*request, FinishReason::cancelled, {}, now_ns);
+        keep_or_drop(std::move(request));
+    }
     for (const EvaluationJob& job : evaluations_) fail(job);
-    for (const Waiting& waiting : waiting_) {
+    for (Waiting& waiting : waiting_) {
         if (!waiting.request) {
             fail(waiting.job);
         } else if (!waiting.request->finished) {
             finish(*waiting.request, FinishReason::cancelled, {}, now_ns);
+            keep_or_drop(std::move(waiting.request));
         }
     }
     running_.clear();

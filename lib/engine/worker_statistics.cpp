@@ -64,7 +64,7 @@ void Worker::publish_statistics() noexcept {
 
 uint32_t Worker::n_running() const noexcept {
     return static_cast<uint32_t>(
-        std::ranges::count_if(running_, [](const Running& r) { return !r->finished; }));
+        std::ranges::count_if(running_, [](const Running& r) { return r && !r->finished; }));
 }
 
 }  // namespace takt

@@ -233,6 +233,72 @@ static void statistics(const takt_engine* engine) {
     CHECK(now.page_tokens == 32 && now.max_sequences == 16 && now.page_waste > 0 && now.page_waste < 1);
 }
 
+struct bytes {
+    unsigned char data[1 << 18];
+    size_t size, at;
+};
+
+static int32_t keep_bytes(void* user_data, const void* bytes, size_t n_bytes) {
+    struct bytes* to = user_data;
+    if (n_bytes > sizeof to->data - to->size) return TAKT_STOP;
+    memcpy(to->data + to->size, bytes, n_bytes);
+    to->size += n_bytes;
+    return TAKT_CONTINUE;
+}
+
+static int32_t give_bytes(void* user_data, void* out_bytes, size_t n_bytes) {
+    struct bytes* from = user_data;
+    if (n_bytes > from->size - from->at) return TAKT_STOP;
+    memcpy(out_bytes, from->data + from->at, n_bytes);
+    from->at += n_bytes;
+    return TAKT_CONTINUE;
+}
+
+/* The ids that a request of four tokens gets; it began with as many as *out_count says. */
+static void pull_four(takt_request* request, int32_t* out_ids, size_t* out_count) {
+    takt_event event = {0};
+    int i;
+    event.struct_size = sizeof event;
+    for (i = 0; i < 4; ++i) {
+        CHECK_OK(takt_request_next(request, UINT64_MAX, &event));
+        out_ids[i] = event.token_id;
+    }
+    CHECK_OK(takt_request_wait(request, UINT64_MAX));
+    CHECK_OK(takt_request_prompt_ids(request, NULL, 0, out_count));
+    takt_request_destroy(request);
+}
+
+/* A prompt is pinned; a fork and an import of it say the same. */
+static void kept(takt_engine* engine) {
+    static struct bytes state;
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_request *pin = NULL, *fork = NULL, *import = NULL;
+    takt_transfer sent = {0}, received = {0};
+    int32_t forked[4], imported[4];
+    size_t count = 0;
+    sent.struct_size = received.struct_size = sizeof sent;
+    ask.prompt = "Hello, world!";
+    ask.prompt_bytes = 13;
+    ask.ignore_eos = 1;
+    ask.max_tokens = 0;
+    ask.keep_state = 1;
+    CHECK_OK(takt_engine_submit(engine, &ask, &pin));
+    CHECK_OK(takt_request_wait(pin, UINT64_MAX));
+    ask.max_tokens = 4;
+    ask.keep_state = 0;
+    CHECK_OK(takt_request_fork(pin, &ask, 0, &fork));
+    pull_four(fork, forked, &count);
+    CHECK(count == 11);
+    CHECK_OK(takt_request_export(pin, keep_bytes, &state, &sent));
+    CHECK(sent.transfer_bytes == state.size && sent.n_tokens == 11 && sent.n_computed == 10);
+    CHECK(sent.total_ns >= sent.callback_ns);
+    takt_request_destroy(pin);
+    CHECK_OK(takt_engine_import(engine, give_bytes, &state, &ask, &received, &import));
+    CHECK(received.transfer_bytes == state.size && received.n_tokens == 11 && state.at == state.size);
+    pull_four(import, imported, &count);
+    CHECK(count == 11 && memcmp(forked, imported, sizeof forked) == 0);
+}
+
 static void session(takt_engine* engine) {
     struct seen seen = {0, 0, 0, 0, 0};
     takt_session* conversation = NULL;
@@ -302,6 +368,7 @@ int main(int argc, char** argv) {
     blocking(engine, ids, count);
     asynchronous(engine);
     statistics(engine);
+    kept(engine);
     session(engine);
     CHECK_OK(takt_engine_destroy(engine));
     CHECK(n_steps > 10);

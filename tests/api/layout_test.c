@@ -52,7 +52,7 @@ AT(takt_engine_options, on_step, 72, 8);
 AT(takt_engine_options, step_user_data, 80, 8);
 AT(takt_engine_options, draft_model, 88, 8);
 
-FIXED(takt_request_options_size, sizeof(takt_request_options) == 192);
+FIXED(takt_request_options_size, sizeof(takt_request_options) == 200);
 AT(takt_request_options, struct_size, 0, 8);
 AT(takt_request_options, prompt, 8, 8);
 AT(takt_request_options, prompt_bytes, 16, 8);
@@ -82,8 +82,10 @@ AT(takt_request_options, presence_penalty, 168, 4);
 AT(takt_request_options, penalty_tokens, 172, 4);
 AT(takt_request_options, ignore_eos, 176, 4);
 AT(takt_request_options, priority, 180, 4);
-AT(takt_request_options, drafts, 184, 4);
-AT(takt_request_options, max_drafts, 188, 4);
+AT(takt_request_options, keep_state, 184, 4);
+AT(takt_request_options, drafts, 188, 4);
+AT(takt_request_options, max_drafts, 192, 4);
+AT(takt_request_options, reserved, 196, 4);
 
 FIXED(takt_event_size, sizeof(takt_event) == 120);
 AT(takt_event, struct_size, 0, 8);
@@ -142,6 +144,14 @@ AT(takt_timing, finish_reason, 276, 4);
 AT(takt_timing, draft_ns, 280, 8);
 AT(takt_timing, drafted, 288, 64);
 AT(takt_timing, accepted, 352, 64);
+
+FIXED(takt_transfer_size, sizeof(takt_transfer) == 40);
+AT(takt_transfer, struct_size, 0, 8);
+AT(takt_transfer, transfer_bytes, 8, 8);
+AT(takt_transfer, total_ns, 16, 8);
+AT(takt_transfer, callback_ns, 24, 8);
+AT(takt_transfer, n_tokens, 32, 4);
+AT(takt_transfer, n_computed, 36, 4);
 
 FIXED(takt_model_info_size, sizeof(takt_model_info) == 88);
 AT(takt_model_info, struct_size, 0, 8);

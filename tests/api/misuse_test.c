@@ -32,7 +32,9 @@ static void init(void) {
     CHECK_FAILS(INVALID, "options", takt_engine_options_init(NULL, sizeof(takt_engine_options)));
     CHECK_FAILS(INVALID, "options", takt_request_options_init(NULL, sizeof(takt_request_options)));
     CHECK_FAILS(INVALID, "struct_size is 0", takt_request_options_init(&options, 0));
-    CHECK_FAILS(INVALID, "struct_size", takt_request_options_init(&options, sizeof options - 1));
+    CHECK_FAILS(INVALID, "struct_size",
+                takt_request_options_init(&options, offsetof(takt_request_options, keep_state) - 1));
+    CHECK_OK(takt_request_options_init(&options, offsetof(takt_request_options, keep_state)));
     /* A newer program's struct is longer: what this library doesn't know is left alone. */
     memset(bytes, 0xA5, sizeof bytes);
     CHECK_OK(takt_request_options_init((takt_request_options*)(void*)bytes, sizeof bytes));
@@ -330,6 +332,67 @@ static void request_calls(takt_engine* engine) {
     takt_request_destroy(request);
 }
 
+static int32_t take_nothing(void* user_data, const void* bytes, size_t n_bytes) {
+    (void)user_data, (void)bytes, (void)n_bytes;
+    return TAKT_STOP;
+}
+
+static int32_t give_nothing(void* user_data, void* out_bytes, size_t n_bytes) {
+    (void)user_data, (void)out_bytes, (void)n_bytes;
+    return TAKT_STOP;
+}
+
+static int32_t give_zeros(void* user_data, void* out_bytes, size_t n_bytes) {
+    (void)user_data;
+    memset(out_bytes, 0, n_bytes);
+    return TAKT_CONTINUE;
+}
+
+static void transfer_calls(takt_engine* engine) {
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_request *request = NULL, *kept = NULL, *other = NULL;
+    takt_transfer transfer = {0};
+    ask.prompt = "ab";
+    ask.prompt_bytes = 2;
+    ask.max_tokens = 0;
+    ask.keep_state = 2;
+    CHECK_FAILS(INVALID, "keep_state is 2", takt_engine_submit(engine, &ask, &request));
+    ask.keep_state = 0;
+    ask.reserved = 1;
+    CHECK_FAILS(INVALID, "reserved is 1", takt_engine_submit(engine, &ask, &request));
+    ask.reserved = 0;
+    CHECK_OK(takt_engine_submit(engine, &ask, &request));
+    ask.keep_state = 1;
+    CHECK_OK(takt_engine_submit(engine, &ask, &kept));
+    CHECK_OK(takt_request_wait(request, UINT64_MAX));
+    CHECK_OK(takt_request_wait(kept, UINT64_MAX));
+    ask.keep_state = 0;
+    CHECK_FAILS(INVALID, "source", takt_request_fork(NULL, &ask, 0, &other));
+    CHECK_FAILS(INVALID, "options", takt_request_fork(request, NULL, 0, &other));
+    CHECK_FAILS(INVALID, "out_request", takt_request_fork(request, &ask, 0, NULL));
+    CHECK_FAILS(INVALID, "n_tokens is 99", takt_request_fork(request, &ask, 99, &other));
+    CHECK(other == NULL);
+    CHECK_FAILS(INVALID, "request", takt_request_export(NULL, take_nothing, NULL, NULL));
+    CHECK_FAILS(INVALID, "write", takt_request_export(kept, NULL, NULL, NULL));
+    CHECK_FAILS(INVALID, "struct_size is 0", takt_request_export(kept, take_nothing, NULL, &transfer));
+    transfer.struct_size = sizeof transfer;
+    CHECK_FAILS(TAKT_ERROR_INVALID_STATE, "keep_state",
+                takt_request_export(request, take_nothing, NULL, &transfer));
+    CHECK_FAILS(TAKT_ERROR_CANCELLED, "not taken", takt_request_export(kept, take_nothing, NULL, &transfer));
+    CHECK(transfer.transfer_bytes == 0 && transfer.n_tokens == 3);
+    CHECK_FAILS(INVALID, "engine", takt_engine_import(NULL, give_nothing, NULL, &ask, NULL, &other));
+    CHECK_FAILS(INVALID, "read", takt_engine_import(engine, NULL, NULL, &ask, NULL, &other));
+    CHECK_FAILS(INVALID, "options", takt_engine_import(engine, give_nothing, NULL, NULL, NULL, &other));
+    CHECK_FAILS(INVALID, "out_request", takt_engine_import(engine, give_nothing, NULL, &ask, NULL, NULL));
+    CHECK_FAILS(TAKT_ERROR_STATE_CORRUPT, "byte",
+                takt_engine_import(engine, give_nothing, NULL, &ask, &transfer, &other));
+    CHECK_FAILS(TAKT_ERROR_STATE_CORRUPT, "TAKTSTAT",
+                takt_engine_import(engine, give_zeros, NULL, &ask, &transfer, &other));
+    CHECK(other == NULL);
+    takt_request_destroy(request);
+    takt_request_destroy(kept);
+}
+
 static void session_calls(takt_engine* engine) {
     takt_session* session = NULL;
     takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
@@ -383,6 +446,7 @@ int main(int argc, char** argv) {
     request_options(engine);
     engine_calls(engine);
     request_calls(engine);
+    transfer_calls(engine);
     session_calls(engine);
     /* Nothing of it hurt what was there. */
     CHECK(takt_engine_context_tokens(engine) == 64);

@@ -3,6 +3,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -150,6 +151,18 @@ inline Heard run(Engine& engine, RequestOptions options) {
 inline Result<std::unique_ptr<Request>> submit(Engine& engine, RequestOptions options, Heard& heard) {
     options.on_event = [&heard](const Event& event) { return heard.hear(event); };
     return engine.submit(std::move(options));
+}
+
+// Pages that someone holds, per state group.
+inline std::vector<uint32_t> pages_in_use(Engine& engine) {
+    const auto pages = engine.pages_in_use();
+    INFO(pages.status().message());
+    REQUIRE(pages.ok());
+    return *pages;
+}
+inline bool no_pages_in_use(Engine& engine) {
+    const std::vector<uint32_t> pages = pages_in_use(engine);
+    return std::ranges::all_of(pages, [](uint32_t n) { return n == 0; });
 }
 
 inline void check_identity(const TimingSummary& s) {

@@ -1,81 +1,12 @@
 // A batch gives every request the tokens and the bits it has alone.
 #include <cstring>
-#include <map>
-#include <mutex>
 
-#include "golden_engine.h"
+#include "recording_backend.h"
 
 namespace takt {
 namespace {
 
 using namespace takt::test;
-
-// Passes everything on to a backend's executable and keeps the bits of every logits row, by sequence and
-// position.
-using Bits = std::map<std::pair<uint64_t, uint32_t>, std::vector<float>>;
-
-class RecordingExecutable final : public Executable {
-public:
-    RecordingExecutable(std::unique_ptr<Executable> inner, uint32_t vocab_size, Bits& bits)
-        : inner_(std::move(inner)), vocab_size_(vocab_size), bits_(bits) {}
-
-    Result<StepOutput> run(const StepBatch& batch) override {
-        auto output = inner_->run(batch);
-        if (!output.ok()) return output;
-        n_sequences_ = std::max(n_sequences_, batch.sequences.size());
-        for (size_t i = 0; i < output->rows.size(); ++i) {
-            const uint32_t row = output->rows[i];
-            for (const BatchSequence& s : batch.sequences) {
-                if (row < s.first_row || row >= s.first_row + s.n_rows) continue;
-                const auto logits = output->logits.subspan(i * vocab_size_, vocab_size_);
-                bits_[{s.sequence, s.first_position + row - s.first_row}].assign(logits.begin(),
-                                                                                 logits.end());
-            }
-        }
-        return output;
-    }
-    Status commit(uint64_t sequence, uint32_t rows_kept) override {
-        return inner_->commit(sequence, rows_kept);
-    }
-    Status copy_page(uint32_t group, uint32_t from, uint32_t to) override {
-        return inner_->copy_page(group, from, to);
-    }
-    MemoryPlan memory() const override { return inner_->memory(); }
-
-private:
-    std::unique_ptr<Executable> inner_;
-    uint32_t vocab_size_;
-    Bits& bits_;
-    size_t n_sequences_ = 0;
-};
-
-class RecordingBackend final : public Backend {
-public:
-    RecordingBackend(Backend& inner, Bits& bits) : inner_(inner), bits_(bits) {}
-    std::string_view name() const override { return "recording"; }
-    const DeviceInfo& device_info() const override { return inner_.device_info(); }
-    Status supports(const Program& program) const override { return inner_.supports(program); }
-    Result<std::shared_ptr<const PackedWeights>> load_weights(const Program& program,
-                                                              const WeightSource& source, WeightStore& store,
-                                                              const LoadOptions& options) override {
-        return inner_.load_weights(program, source, store, options);
-    }
-    Result<MemoryPlan> plan(const Program& program, const CompileOptions& options) const override {
-        return inner_.plan(program, options);
-    }
-    Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
-                                                std::shared_ptr<const PackedWeights> weights,
-                                                const CompileOptions& options) override {
-        const uint32_t vocab_size = program->vocab_size;
-        auto inner = inner_.compile(std::move(program), std::move(weights), options);
-        if (!inner.ok()) return inner.status();
-        return std::unique_ptr<Executable>(new RecordingExecutable(std::move(*inner), vocab_size, bits_));
-    }
-
-private:
-    Backend& inner_;
-    Bits& bits_;
-};
 
 struct Outcome {
     std::vector<std::vector<int32_t>> tokens;             // per request
@@ -111,16 +42,6 @@ RequestOptions request_for(size_t index, std::vector<int32_t> prompt, uint32_t m
 Outcome run_prompts(const std::shared_ptr<const Model>& model,
                     const std::vector<std::vector<int32_t>>& prompts, const Setup& setup) {
     Bits bits;
-    RuntimeOptions options;
-    options.n_threads = setup.n_threads;
-    auto host = Runtime::create(options);
-    REQUIRE(host.ok());
-    auto cpu = (*host)->find_backend("cpu");
-    REQUIRE(cpu.ok());
-    std::vector<BackendEntry> backends;
-    backends.push_back({"recording", std::make_unique<RecordingBackend>(**cpu, bits), ""});
-    auto runtime = Runtime::create(options, std::move(backends));
-    REQUIRE(runtime.ok());
     EngineOptions engine_options;
     engine_options.context_tokens = setup.context_tokens;
     engine_options.chunk_tokens = setup.chunk_tokens;
@@ -129,16 +50,14 @@ Outcome run_prompts(const std::shared_ptr<const Model>& model,
     engine_options.prefix_reuse = setup.prefix_reuse;
     engine_options.page_tokens = setup.page_tokens;
     engine_options.kv_dtype = setup.kv_dtype;
-    auto engine = Engine::create(*runtime, model, engine_options);
-    INFO(engine.status().message());
-    REQUIRE(engine.ok());
+    std::shared_ptr<Runtime> host;
+    const auto engine = make_recording_engine(model, engine_options, bits, host, setup.n_threads);
 
     Outcome outcome;
     outcome.tokens.resize(prompts.size());
     std::vector<std::unique_ptr<Request>> requests;
     for (size_t i = 0; i < prompts.size(); ++i) {
-        auto request =
-            (*engine)->submit(request_for(i % 10, prompts[i], setup.max_tokens, outcome.tokens[i]));
+        auto request = engine->submit(request_for(i % 10, prompts[i], setup.max_tokens, outcome.tokens[i]));
         REQUIRE(request.ok());
         requests.push_back(std::move(*request));
         if (!setup.at_once) REQUIRE(requests.back()->wait(UINT64_MAX).ok());

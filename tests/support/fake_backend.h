@@ -3,6 +3,8 @@
 // as an error of the step.
 #pragma once
 
+#include <algorithm>
+#include <cstring>
 #include <functional>
 #include <map>
 #include <memory>
@@ -13,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "backend/backend.h"
+#include "backend/state_form.h"
 #include "backend/step_batch_check.h"
 #include "base/clock.h"
 
@@ -28,6 +31,7 @@ struct FakeScript {
     std::function<float(uint64_t sequence, uint32_t position)>
         poison;  // what every logit of the row becomes; NaN leaves it
     int32_t first_id = 32, n_ids = 26;
+    std::function<void()> on_copy;     // a page was copied
     uint64_t step_ns = 0, row_ns = 0;  // what a step takes on `clock`
     ManualClock* clock = nullptr;
 };
@@ -67,7 +71,29 @@ public:
         return output;
     }
     Status commit(uint64_t, uint32_t) override { return {}; }
-    Status copy_page(uint32_t, uint32_t, uint32_t) override { return {}; }
+    Status copy_page(uint32_t group, uint32_t from, uint32_t to) override {
+        const size_t n = options_.page_tokens;
+        std::copy_n(slots_[group].begin() + static_cast<ptrdiff_t>(from * n), n,
+                    slots_[group].begin() + static_cast<ptrdiff_t>(to * n));
+        if (script_.on_copy) script_.on_copy();
+        return {};
+    }
+    std::optional<DType> kv_dtype() const override { return DType::f32; }
+    // Each position's slot lies where its first keys would be.
+    Status read_state(const StateRange& range, std::span<std::byte> out) override {
+        TAKT_RETURN_IF_ERROR(check_state_range(*program_, options_, DType::f32, range, out.size()));
+        const size_t bytes_each = out.size() / range.n_positions;
+        for (uint32_t i = 0; i < range.n_positions; ++i)
+            std::memcpy(out.data() + i * bytes_each, &slot_of(range, i), sizeof(Slot));
+        return {};
+    }
+    Status write_state(const StateRange& range, std::span<const std::byte> in) override {
+        TAKT_RETURN_IF_ERROR(check_state_range(*program_, options_, DType::f32, range, in.size()));
+        const size_t bytes_each = in.size() / range.n_positions;
+        for (uint32_t i = 0; i < range.n_positions; ++i)
+            std::memcpy(&slot_of(range, i), in.data() + i * bytes_each, sizeof(Slot));
+        return {};
+    }
     MemoryPlan memory() const override { return {}; }
 
 private:
@@ -81,6 +107,12 @@ private:
         return (prefix ^ static_cast<uint64_t>(token + 1)) * 1099511628211ull + 1469598103934665603ull;
     }
 
+    Slot& slot_of(const StateRange& range, uint32_t i) {
+        const uint32_t position = range.first_position + i;
+        const uint32_t page = range.table[position / options_.page_tokens];
+        return slots_[program_->state(range.state).group]
+                     [size_t{page} * options_.page_tokens + position % options_.page_tokens];
+    }
     Slot& slot(uint32_t group, const BatchSequence& sequence, uint32_t position) {
         const uint32_t page = sequence.block_tables[group][position / options_.page_tokens];
         return slots_[group][size_t{page} * options_.page_tokens + position % options_.page_tokens];
