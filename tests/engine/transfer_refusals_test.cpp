@@ -112,7 +112,7 @@ TEST_CASE("damaged states are refused by the engine and leave no page behind") {
     Fixture here, there(small);
     Engine &first = here.start(), &second = there.start();
     const Bytes sound = exported(first, sampled(prompt_of(70, 2), true));
-    const char* wanted = std::getenv("TAKT_CORRUPTIONS");
+    const char* wanted = std::getenv("TAKT_CORRUPTIONS");  // as many as someone has time for
     const int n_rounds = wanted != nullptr ? std::atoi(wanted) : 200;
     std::mt19937 random(17);
     int n_harmless = 0;

@@ -58,21 +58,20 @@ TEST_CASE("imported pages serve nobody else, but forks of their request") {
 
 TEST_CASE("a request is exported while it and others run, and both ends have its tokens") {
     Fixture here, there;
-    Gate gate;
-    here.hold_steps(gate);
+    here.script.before_run = [](const StepBatch&) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));  // the export is sure to come in time
+        return Status();
+    };
     Engine &first = here.start(), &second = there.start();
     Heard stays, beside;
     auto other = submit(first, sampled(prompt_of(30, 120, 2), false), beside);
     auto request = submit(first, sampled(prompt_of(70, 120), false), stays);
-    gate.wait_for_arrivals(1);
-    gate.open();
     while ((*request)->timeline().steps.size() < 3) std::this_thread::yield();
     Bytes bytes;
     Transfer transfer;
     const Status status = first.export_state(**request, to(bytes), transfer);
     REQUIRE((*request)->wait(UINT64_MAX).ok());
     REQUIRE((*other)->wait(UINT64_MAX).ok());
-    if (status.code() == StatusCode::invalid_state) return;  // the machine was that slow
     INFO(status.message());
     REQUIRE(status.ok());
     REQUIRE(transfer.n_tokens > 70);
