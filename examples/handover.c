@@ -76,6 +76,12 @@ static void report(const char* side, const takt_transfer* t) {
             (double)t->transfer_bytes / tokens, (double)t->total_ns / 1e3 / tokens);
 }
 
+/* A byte each way before the state, so that its time holds no waiting for the other side's work. */
+static int meet(int peer) {
+    char other;
+    return send_all(&peer, "r", 1) == TAKT_CONTINUE && receive_all(&peer, &other, 1) == TAKT_CONTINUE;
+}
+
 /* Computes the prompt, keeps it, and exports it once the other side is ready. */
 static int prefill(int peer, const char* path, const char* text) {
     struct stack stack = {NULL, NULL, NULL};
@@ -84,7 +90,6 @@ static int prefill(int peer, const char* path, const char* text) {
     takt_transfer transfer = {0};
     takt_timing timing = {0};
     takt_status status;
-    char ready;
     int nobody = 0;
     transfer.struct_size = sizeof transfer;
     timing.struct_size = sizeof timing;
@@ -97,7 +102,7 @@ static int prefill(int peer, const char* path, const char* text) {
         !(status = takt_request_status(request, NULL)) && !(status = takt_request_timing(request, &timing))) {
         fprintf(stderr, "prefill: %llu tokens computed in %.6f s\n", (unsigned long long)timing.prompt_tokens,
                 (double)timing.prefill_ns / 1e9);
-        nobody = receive_all(&peer, &ready, 1) != TAKT_CONTINUE;
+        nobody = !meet(peer);
         if (!nobody) status = takt_request_export(request, send_all, &peer, &transfer);
     }
     if (nobody)
@@ -118,22 +123,24 @@ static int decode(int peer, const char* path) {
     takt_request* request = NULL;
     takt_transfer transfer = {0};
     takt_status status;
+    int nobody = 0;
     transfer.struct_size = sizeof transfer;
     ask.max_tokens = MAX_TOKENS;
     ask.on_event = print_text;
-    if (!(status = load(&stack, path))) send_all(&peer, "r", 1);
-    if (!status &&
+    if (!(status = load(&stack, path)) && !(nobody = !meet(peer)) &&
         !(status = takt_engine_import(stack.engine, receive_all, &peer, &ask, &transfer, &request)) &&
         !(status = takt_request_wait(request, UINT64_MAX)))
         status = takt_request_status(request, NULL);
     printf("\n");
-    if (status)
+    if (nobody)
+        fprintf(stderr, "decode: nobody prefills\n");
+    else if (status)
         fail("decode");
     else
-        report("decode, received from being ready on", &transfer);
+        report("decode, received", &transfer);
     takt_request_destroy(request);
     unload(&stack);
-    return status != TAKT_OK;
+    return status || nobody;
 }
 
 /* Listens at the path for one peer, or connects to it. -1: it failed and said so. */

@@ -134,8 +134,8 @@ typedef uint64_t (*takt_clock_callback)(void *user_data);
  * wait or destroy an engine return TAKT_ERROR_INVALID_STATE. Anything but TAKT_CONTINUE ends the load. */
 typedef int32_t (*takt_progress_callback)(void *user_data, uint64_t done_bytes, uint64_t total_bytes);
 /* One event of a request; borrowed until it returns. Callback thread: the one that runs the step (asynchronous
- * requests) or the caller's (blocking calls), never two at once for one request. Inside it the clock, cancel, submit and
- * timing functions are allowed; calls that wait or destroy an engine return TAKT_ERROR_INVALID_STATE. Returning anything
+ * requests) or the caller's (blocking calls), never two at once for one request. Inside it the clock, cancel, submit, fork
+ * and timing functions are allowed; calls that wait or destroy an engine return TAKT_ERROR_INVALID_STATE. Returning anything
  * but TAKT_CONTINUE cancels the request; a C++ exception ends it with TAKT_ERROR_INTERNAL. */
 typedef int32_t (*takt_event_callback)(void *user_data, const takt_event *event);
 /* Runs exactly once, after the last callback of the request: user_data may be freed. Callback thread: the one that destroys

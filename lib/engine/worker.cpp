@@ -224,11 +224,13 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     if (step_.empty()) return {};  // nobody had room
     const Runtime::StepTurn turn(*runtime_, step_.n_rows());
     const uint64_t begin_ns = runtime_->clock().now_ns();
+    const auto began = std::chrono::steady_clock::now();
     for (const Running& request : running_) {
         if (request->n_rows > 0) stamp_scheduled(*request, begin_ns);
     }
     const Result<StepOutput> result = executable_->run(step_.batch());
     computed_ns = runtime_->clock().now_ns();
+    last_step_ = std::chrono::steady_clock::now() - began;
     record_step(begin_ns, computed_ns, n_decode_rows_, step_.n_rows() - n_decode_rows_, prefill_budget_);
     if (!result.ok()) return result.status();
     budget_.record(n_decode_rows_, step_.n_rows() - n_decode_rows_, computed_ns - begin_ns);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <list>
 #include <memory>
@@ -105,6 +106,7 @@ private:
     void stamp_scheduled(RunningRequest& request, uint64_t now_ns);
     // worker_errands.cpp
     void run_errands();
+    bool run_waiting_errands();
     Status run_errand(const Errand& errand) const;
     void refuse_errands() noexcept;
     // worker_kept.cpp
@@ -163,7 +165,9 @@ private:
     std::list<Running> kept_;       // ended, with their pages
     std::vector<EvaluationJob> evaluations_;
     std::vector<Errand*> current_errands_;
-    std::atomic<uint32_t> n_transfers_{0};    // that may hold pages
+    std::chrono::nanoseconds last_step_{
+        0};                                 // by the system's clock: what transfers may take is a share of it
+    std::atomic<uint32_t> n_transfers_{0};  // that may hold pages
     uint64_t next_deadline_ns_ = UINT64_MAX;  // of those that wait
     uint64_t seen_version_ = 0;
     bool pages_came_free_ = false;

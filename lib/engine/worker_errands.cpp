@@ -1,4 +1,6 @@
 // What callers want of pages and executable: done by the worker between two steps, while they wait.
+#include <algorithm>
+#include <chrono>
 #include <exception>
 #include <new>
 #include <utility>
@@ -8,6 +10,12 @@
 #include "engine/worker.h"
 
 namespace takt {
+namespace {
+
+constexpr int kTransferShare = 4;                    // of a step's time, its inverse
+constexpr std::chrono::microseconds kPatience{500};  // a chunk takes a local socket about 200
+
+}  // namespace
 
 // Lives on its caller's stack.
 struct Worker::Errand {
@@ -65,8 +73,24 @@ const RunningRequest* Worker::find(const RequestState& state) const {
     return nullptr;
 }
 
-// Those that are there, each once: who comes back with the next one meanwhile doesn't hold up the step.
+// A transfer whose other end is quick has its next chunk ready within microseconds: it gets up to a quarter
+// of what the last step took. One whose other end is slow is not waited for. Measured with 53 MB of SmolLM2,
+// two cores, November 2026, a chunk a step against this: beside a decode 0.9 s and 0.05 to 0.12 s, beside a
+// prefill 5.3 s and 0.05 to 0.65 s.
 void Worker::run_errands() {
+    const auto end = std::chrono::steady_clock::now() + last_step_ / kTransferShare;
+    while (run_waiting_errands() && !running_.empty() && n_transfers_ > 0) {
+        std::unique_lock lock(signal_->mutex);
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= end) return;
+        const auto patience = std::min(end, now + kPatience);
+        const auto came = [&] { return !errands_.empty() || stopping_; };
+        if (!signal_->changed.wait_until(lock, patience, came)) return;
+    }
+}
+
+// Those that are there, each once. False: there were none.
+bool Worker::run_waiting_errands() {
     std::list<Pages> given_back;
     uint64_t n_cancels = 0;
     {
@@ -80,7 +104,7 @@ void Worker::run_errands() {
         given_back.clear();
         pages_came_free_ = true;
     }
-    if (current_errands_.empty()) return;
+    if (current_errands_.empty()) return false;
     for (Errand* errand : current_errands_) {
         errand->status = errand->n_cancels == n_cancels
                              ? run_errand(*errand)
@@ -92,6 +116,7 @@ void Worker::run_errands() {
     }
     current_errands_.clear();
     signal_->changed.notify_all();
+    return true;
 }
 
 Status Worker::run_errand(const Errand& errand) const {

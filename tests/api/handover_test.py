@@ -48,7 +48,7 @@ def peer_that_goes_away(folder, model):
     with socket.socket(socket.AF_UNIX) as peer:
         peer.connect(path)
         peer.recv(1)
-        peer.sendall(b"TAKTSTAT")
+        peer.sendall(b"rTAKTSTAT")
     _, errors = decoder.communicate(timeout=LIMIT_SECONDS)
     assert decoder.returncode == 1 and b"decode: " in errors, errors
 

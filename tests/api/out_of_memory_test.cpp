@@ -2,6 +2,7 @@
 // or is told twice. A program of its own, since it replaces operator new.
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <functional>
 
 #include "allocation_hook.h"
@@ -138,4 +139,50 @@ TEST_CASE("Memory that runs out in a blocking call is a status") {
         takt_session_destroy(session);
         return status;
     });
+}
+
+TEST_CASE("Memory that runs out in a fork, an export or an import is a status") {
+    Stack stack;
+    takt_request_options ask = golden_request(0);
+    ask.keep_state = 1;
+    takt_request* pin = nullptr;
+    REQUIRE(takt_engine_submit(stack.engine, &ask, &pin) == TAKT_OK);
+    REQUIRE(takt_request_wait(pin, UINT64_MAX) == TAKT_OK);
+    static std::vector<unsigned char> bytes;
+    const takt_write_callback keep = [](void*, const void* some, size_t n_bytes) -> int32_t {
+        counting = false;  // what the callback takes is its own
+        const auto* from = static_cast<const unsigned char*>(some);
+        bytes.insert(bytes.end(), from, from + n_bytes);
+        counting = true;
+        return TAKT_CONTINUE;
+    };
+    const takt_read_callback give = [](void* user_data, void* out_bytes, size_t n_bytes) -> int32_t {
+        auto& at = *static_cast<size_t*>(user_data);
+        if (n_bytes > bytes.size() - at) return TAKT_STOP;
+        std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(at), n_bytes,
+                    static_cast<unsigned char*>(out_bytes));
+        at += n_bytes;
+        return TAKT_CONTINUE;
+    };
+    const takt_request_options next = golden_request(2);
+    fail_each([&] {
+        takt_request* fork = nullptr;
+        const takt_status status = takt_request_fork(pin, &next, 0, &fork);
+        CHECK((fork == nullptr) == (status != TAKT_OK));
+        takt_request_destroy(fork);
+        return status;
+    });
+    fail_each([&] {
+        bytes.clear();
+        return takt_request_export(pin, keep, nullptr, nullptr);
+    });
+    fail_each([&] {
+        size_t at = 0;
+        takt_request* request = nullptr;
+        const takt_status status = takt_engine_import(stack.engine, give, &at, &next, nullptr, &request);
+        CHECK((request == nullptr) == (status != TAKT_OK));
+        takt_request_destroy(request);
+        return status;
+    });
+    takt_request_destroy(pin);
 }

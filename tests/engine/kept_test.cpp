@@ -27,7 +27,7 @@ TEST_CASE("pages of a kept request stay until its handle goes") {
         REQUIRE((*request)->wait(UINT64_MAX).ok());
         CHECK((*request)->finish_reason() == FinishReason::length);
         CHECK(pages_in_use(engine).front() == 3);  // 69 positions
-        engine.cancel_all_and_wait();             // it has ended before
+        engine.cancel_all_and_wait();              // it has ended before
         CHECK(pages_in_use(engine).front() == 3);
     }
     CHECK(no_pages_in_use(engine));

@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <set>
 
@@ -49,6 +50,48 @@ TEST_CASE("the pages reserved for a sequence are enough at every step, and all c
         const uint32_t n_tokens = 1 + static_cast<uint32_t>(random() % 700),
                        page_tokens = 1 + static_cast<uint32_t>(random() % 33);
         walk(group, n_tokens, page_tokens, 1 + static_cast<uint32_t>(random() % 130), random);
+    }
+}
+
+TEST_CASE("sequences that share pages write none that another one holds, and all come back") {
+    std::mt19937 random(5);
+    for (int round = 0; round < 300; ++round) {
+        const std::vector<StateGroup> groups = {{"full", 0},
+                                                {"window", 1 + static_cast<uint32_t>(random() % 12)}};
+        std::vector<PagePool> pools{PagePool(200, 4), PagePool(200, 4)};
+        const std::vector<int32_t> ids(100, 7);
+        std::vector<std::unique_ptr<SequencePages>> all;
+        std::vector<uint32_t> lengths;
+        for (int step = 0; step < 60; ++step) {
+            const size_t i = random() % (all.size() + 1);
+            if (i == all.size()) {
+                all.push_back(std::make_unique<SequencePages>(groups, pools, 4, 100, 8));
+                const size_t of = random() % all.size();
+                const uint32_t n =
+                    of + 1 == all.size()
+                        ? 0
+                        : lengths[of] - lengths[of] % (1 + static_cast<uint32_t>(random() % 3));
+                lengths.push_back(n > 0 && all.back()->share(*all[of], n) ? n : 0);
+                continue;
+            }
+            const uint32_t from = lengths[i],
+                           to = std::min(100u, from + 1 + static_cast<uint32_t>(random() % 8));
+            if (from == to) continue;
+            REQUIRE(all[i]->cover(from, to));
+            all[i]->copied();
+            for (size_t g = 0; g < groups.size(); ++g) {
+                for (uint32_t page = from / 4; page <= (to - 1) / 4; ++page)
+                    REQUIRE(pools[g].may_write(all[i]->tables()[g][page]));
+            }
+            lengths[i] = to;
+            if (random() % 2 == 0) all[i]->publish(ids, to);
+            if (random() % 9 == 0) {
+                all[i]->release();
+                lengths[i] = 0;
+            }
+        }
+        all.clear();
+        for (const PagePool& pool : pools) CHECK(pool.n_used() == 0);
     }
 }
 
