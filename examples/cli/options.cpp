@@ -61,6 +61,9 @@ void add_generation(CLI::App& app, GenerationOptions& options) {
         ->expected(1)
         ->take_all();
     app.add_flag("--ignore-eos", options.ignore_eos, "Go on past end-of-generation tokens");
+    app.add_flag("--slide", options.slide, "When the context is full, go on with the newest half of it");
+    add_number(app, "--pinned", options.pinned_tokens, "Tokens at the start that --slide leaves")
+        ->capture_default_str();
 }
 
 takt::RequestOptions request_options(const GenerationOptions& options) {
@@ -73,6 +76,8 @@ takt::RequestOptions request_options(const GenerationOptions& options) {
     request.min_p = options.min_p;
     request.stop_strings = options.stops;
     request.ignore_eos = options.ignore_eos;
+    request.context_policy = options.slide ? TAKT_CONTEXT_SLIDE : TAKT_CONTEXT_STOP;
+    request.pinned_tokens = options.pinned_tokens;
     return request;
 }
 

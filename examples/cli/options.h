@@ -52,6 +52,8 @@ struct GenerationOptions {
     std::string system;
     std::vector<std::string> stops;
     bool ignore_eos = false;
+    bool slide = false;
+    uint32_t pinned_tokens = 0;
 };
 
 void add_generation(CLI::App& app, GenerationOptions& options);

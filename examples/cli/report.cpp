@@ -56,6 +56,9 @@ Json timing_json(const takt_timing& t) {
     json["decode_tokens_per_second"] = or_null(t.decode_tokens_per_second);
     json["backend"] = t.backend;
     json["threads"] = t.n_threads;
+    json["n_preemptions"] = t.n_preemptions;
+    json["n_slides"] = t.n_slides;
+    json["dropped_tokens"] = t.dropped_tokens;
     return json;
 }
 
@@ -73,6 +76,9 @@ std::string timing_text(const takt_timing& t) {
                             milliseconds(t.step_gap_ns.p95), milliseconds(t.step_gap_ns.p99),
                             milliseconds(t.step_gap_ns.max));
     }
+    if (t.n_slides > 0)
+        text +=
+            fmt::format("the context was full {} times, {} tokens slid out\n", t.n_slides, t.dropped_tokens);
     return text;
 }
 

@@ -126,6 +126,8 @@ struct RequestOptions {
     std::uint32_t penalty_tokens = 64;
     bool ignore_eos = false;
     std::int32_t priority = 0;
+    std::uint32_t context_policy = TAKT_CONTEXT_STOP;
+    std::uint32_t pinned_tokens = 0;
 };
 
 namespace detail {
@@ -207,6 +209,8 @@ public:
         options.penalty_tokens = from.penalty_tokens;
         options.ignore_eos = from.ignore_eos ? 1 : 0;
         options.priority = from.priority;
+        options.context_policy = from.context_policy;
+        options.pinned_tokens = from.pinned_tokens;
         if (call.on_event) options.on_event = &EventCall::call;
         if (call.self) options.on_release = &EventCall::release;
         options.user_data = &call;

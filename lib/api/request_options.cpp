@@ -82,6 +82,13 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     options.ignore_eos = given.ignore_eos != 0;
     options.deadline_ns = given.deadline_ns;
     options.priority = given.priority;
+    if (given.context_policy > TAKT_CONTEXT_SLIDE) {
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("context_policy is {}, must be 0 or 1 (TAKT_CONTEXT_…).", given.context_policy));
+    }
+    options.context_policy = static_cast<ContextPolicy>(given.context_policy);
+    options.pinned_tokens = given.pinned_tokens;
     TAKT_RETURN_IF_ERROR(read_stops(given, options));
     TAKT_RETURN_IF_ERROR(read_sampler(given, options.sampler));
     read_callbacks(given, options);
@@ -144,6 +151,8 @@ takt_event to_c(const Event& event) {
     out.ready_ns = event.ready_ns;
     out.delivered_ns = event.delivered_ns;
     out.compute_ns = event.compute_ns;
+    out.dropped_tokens = event.dropped_tokens;
+    out.n_slides = event.n_slides;
     return out;
 }
 

@@ -23,6 +23,12 @@ inline constexpr size_t kFirstSize<takt_model_options> = offsetof(takt_model_opt
 template <>
 inline constexpr size_t kFirstSize<takt_engine_options> = offsetof(takt_engine_options, memory_limit_bytes);
 template <>
+inline constexpr size_t kFirstSize<takt_request_options> = offsetof(takt_request_options, context_policy);
+template <>
+inline constexpr size_t kFirstSize<takt_event> = offsetof(takt_event, dropped_tokens);
+template <>
+inline constexpr size_t kFirstSize<takt_timing> = offsetof(takt_timing, dropped_tokens);
+template <>
 inline constexpr size_t kFirstSize<takt_memory_plan> = offsetof(takt_memory_plan, kv_tokens);
 
 template <typename T>

@@ -56,6 +56,9 @@ takt_timing make_timing(const Request& request, Runtime& runtime) {
     // Read after the timeline: a stamp later than now would make a phase wrap around.
     const uint64_t now_ns = timeline.finished_ns.value_or(runtime.clock().now_ns());
     fill_stamps(timeline, out);
+    out.dropped_tokens = timeline.dropped_tokens;
+    out.n_slides = timeline.n_slides;
+    out.n_preemptions = timeline.n_preemptions;
     fill_summary(summarize_timeline(timeline, now_ns), out);
     const std::string_view backend = request.backend_name();
     std::memcpy(out.backend, backend.data(), std::min(backend.size(), sizeof out.backend - 1));

@@ -59,6 +59,27 @@ Status no_room(size_t n_prompt, uint32_t context_tokens) {
                   fmt::format("Prompt has {} tokens{}the context holds {}.", n_prompt, more, context_tokens));
 }
 
+// Memory for events is taken at submit.
+constexpr uint32_t kMostSlidingTokens = 1u << 20;
+
+Status check_slide(const RequestOptions& request, uint32_t context_tokens) {
+    if (request.context_policy != ContextPolicy::slide) {
+        if (request.pinned_tokens == 0) return {};
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("pinned_tokens is {}, but the context doesn't slide (context_policy).",
+                                  request.pinned_tokens));
+    }
+    if (uint64_t{request.pinned_tokens} + 2 > context_tokens) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("pinned_tokens is {}, the context holds {} and needs 2 others at least.",
+                                  request.pinned_tokens, context_tokens));
+    }
+    if (request.max_tokens <= kMostSlidingTokens) return {};
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("max_tokens is {}, a request whose context slides gives {} at most.",
+                              request.max_tokens, kMostSlidingTokens));
+}
+
 Status waits(std::string_view call) {
     return Status(StatusCode::invalid_state,
                   fmt::format("{} waits, which is not possible inside a callback of the same engine.", call));
@@ -147,6 +168,7 @@ Status Engine::Impl::check(const RequestOptions& request) const {
     TAKT_RETURN_IF_ERROR(check_ids("prompt_ids", request.prompt_ids, vocab_size()));
     if (request.prompt_ids.size() + (request.max_tokens > 0 ? 1 : 0) > options.context_tokens)
         return no_room(request.prompt_ids.size(), options.context_tokens);
+    TAKT_RETURN_IF_ERROR(check_slide(request, options.context_tokens));
     TAKT_RETURN_IF_ERROR(check_ids("stop_ids", request.stop_ids, vocab_size()));
     TAKT_RETURN_IF_ERROR(check_stop_strings(request.stop_strings));
     return request.sampler.check(vocab_size());
@@ -159,7 +181,8 @@ Result<std::unique_ptr<Request>> Engine::submit(RequestOptions options) {
         const uint64_t n_prompt = options.prompt_ids.size();
         const uint64_t max_total =
             std::min<uint64_t>(n_prompt + options.max_tokens, impl_->options.context_tokens);
-        const auto max_events = static_cast<uint32_t>(max_total - n_prompt);
+        const bool slides = options.context_policy == ContextPolicy::slide;
+        const auto max_events = slides ? options.max_tokens : static_cast<uint32_t>(max_total - n_prompt);
         RequestState::Shared shared{impl_->runtime->shared_clock(), impl_->callbacks, impl_->signal,
                                     impl_->backend};
         auto state =

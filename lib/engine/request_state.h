@@ -68,6 +68,7 @@ public:
     bool stamp_scheduled(uint64_t now_ns, uint32_t n_cached);
     void count_preemption();
     void count_preempted_time(uint64_t ns);
+    void count_slide(uint32_t n_dropped);
     void count_computed(uint32_t n_prompt_tokens);
     // Queues or delivers. text is copied where it must live on.
     void push_token(int32_t id, std::string_view text, const StepStamp& step, uint32_t step_rows);

@@ -74,7 +74,8 @@ std::span<const int32_t> SequencePages::ids_of(std::span<const int32_t> ids, uin
     return ids.subspan(size_t{page} * page_tokens_, page_tokens_);
 }
 
-// Of the tokens up to the page's end. A sequence's tokens never change, so each is computed once.
+// Of the tokens up to the page's end. Until start_over() a sequence's tokens never change, so each is
+// computed once.
 uint64_t SequencePages::hash_of(std::span<const int32_t> ids, uint32_t page) {
     while (hashes_.size() <= page) {
         const auto next = static_cast<uint32_t>(hashes_.size());

@@ -31,7 +31,7 @@ public:
 
     // Sets the worst case of all groups aside, or nothing: cover() then never fails.
     bool reserve();
-    // ids here and in publish(): all tokens of the sequence, which only grow.
+    // ids here and in publish(): all tokens of the sequence, which only grow until start_over().
 
     // Before anything is covered: takes part in the longest run of full pages that is known for these ids,
     // shorter than all of them so that a row is left to compute. Returns the positions that need no
@@ -53,6 +53,11 @@ public:
     // computed.
     PageUse use(uint32_t n_tokens) const;
     void release();
+    // For other tokens than before: release(), and nothing is known of them.
+    void start_over() {
+        release();
+        hashes_.clear();
+    }
 
 private:
     struct Table {

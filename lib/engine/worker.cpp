@@ -206,6 +206,7 @@ void Worker::step_requests() {
     count_outputs();
     for (const Running& request : running_) tell(*request);
     drop_finished();
+    slide_full_contexts();
     tell_step();
 }
 
@@ -258,6 +259,7 @@ void Worker::tell(RunningRequest& request) {
     RunningRequest::Outcome& outcome = request.outcome;
     if (outcome.has_token)
         request.state->push_token(outcome.token, outcome.text, outcome.stamp, step_.n_rows());
+    if (outcome.reason == FinishReason::context_full) outcome.status = context_full(request);
     if (outcome.reason != FinishReason::none) {
         finish(request, outcome.reason, std::move(outcome.status), outcome.end_ns);
     } else if (request.state->cancelled()) {

@@ -89,6 +89,9 @@ private:
     void drop_finished();
     void fail_all(StatusCode code, const char* sentence) noexcept;
     void end_everything() noexcept;
+    // worker_slide.cpp
+    void slide_full_contexts();
+    static Status context_full(const RunningRequest& request);
     // worker_statistics.cpp
     void record_step(uint64_t begin_ns, uint64_t end_ns, uint32_t n_decode_rows, uint32_t n_prefill_rows,
                      uint32_t prefill_budget) noexcept;

@@ -51,7 +51,7 @@ AT(takt_engine_options, memory_limit_bytes, 64, 8);
 AT(takt_engine_options, on_step, 72, 8);
 AT(takt_engine_options, step_user_data, 80, 8);
 
-FIXED(takt_request_options_size, sizeof(takt_request_options) == 184);
+FIXED(takt_request_options_size, sizeof(takt_request_options) == 192);
 AT(takt_request_options, struct_size, 0, 8);
 AT(takt_request_options, prompt, 8, 8);
 AT(takt_request_options, prompt_bytes, 16, 8);
@@ -81,8 +81,10 @@ AT(takt_request_options, presence_penalty, 168, 4);
 AT(takt_request_options, penalty_tokens, 172, 4);
 AT(takt_request_options, ignore_eos, 176, 4);
 AT(takt_request_options, priority, 180, 4);
+AT(takt_request_options, context_policy, 184, 4);
+AT(takt_request_options, pinned_tokens, 188, 4);
 
-FIXED(takt_event_size, sizeof(takt_event) == 112);
+FIXED(takt_event_size, sizeof(takt_event) == 128);
 AT(takt_event, struct_size, 0, 8);
 AT(takt_event, text, 8, 8);
 AT(takt_event, text_bytes, 16, 8);
@@ -100,6 +102,9 @@ AT(takt_event, computed_ns, 80, 8);
 AT(takt_event, ready_ns, 88, 8);
 AT(takt_event, delivered_ns, 96, 8);
 AT(takt_event, compute_ns, 104, 8);
+AT(takt_event, dropped_tokens, 112, 8);
+AT(takt_event, n_slides, 120, 4);
+AT(takt_event, reserved, 124, 4);
 
 FIXED(takt_distribution_size, sizeof(takt_distribution) == 40);
 AT(takt_distribution, count, 0, 8);
@@ -108,7 +113,7 @@ AT(takt_distribution, p95, 16, 8);
 AT(takt_distribution, p99, 24, 8);
 AT(takt_distribution, max, 32, 8);
 
-FIXED(takt_timing_size, sizeof(takt_timing) == 280);
+FIXED(takt_timing_size, sizeof(takt_timing) == 296);
 AT(takt_timing, struct_size, 0, 8);
 AT(takt_timing, submitted_ns, 8, 8);
 AT(takt_timing, scheduled_ns, 16, 8);
@@ -134,6 +139,9 @@ AT(takt_timing, decode_tokens_per_second, 232, 8);
 AT(takt_timing, backend, 240, 32);
 AT(takt_timing, n_threads, 272, 4);
 AT(takt_timing, finish_reason, 276, 4);
+AT(takt_timing, dropped_tokens, 280, 8);
+AT(takt_timing, n_slides, 288, 4);
+AT(takt_timing, n_preemptions, 292, 4);
 
 FIXED(takt_model_info_size, sizeof(takt_model_info) == 88);
 AT(takt_model_info, struct_size, 0, 8);
@@ -261,6 +269,8 @@ FIXED(TAKT_FINISH_CANCELLED_value, TAKT_FINISH_CANCELLED == 3);
 FIXED(TAKT_FINISH_CONTEXT_FULL_value, TAKT_FINISH_CONTEXT_FULL == 4);
 FIXED(TAKT_FINISH_DEADLINE_value, TAKT_FINISH_DEADLINE == 5);
 FIXED(TAKT_FINISH_ERROR_value, TAKT_FINISH_ERROR == 6);
+FIXED(TAKT_CONTEXT_STOP_value, TAKT_CONTEXT_STOP == 0);
+FIXED(TAKT_CONTEXT_SLIDE_value, TAKT_CONTEXT_SLIDE == 1);
 FIXED(TAKT_ADD_SPECIAL_value, TAKT_ADD_SPECIAL == 1);
 FIXED(TAKT_PARSE_SPECIAL_value, TAKT_PARSE_SPECIAL == 2);
 FIXED(TAKT_UNDEFINED_NS_value, TAKT_UNDEFINED_NS == UINT64_MAX);
