@@ -36,9 +36,10 @@ SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<Pag
     hashes_.reserve(n_tokens / page_tokens);
 }
 
-bool SequencePages::reserve() {
+bool SequencePages::reserve(uint32_t promised) {
     for (size_t g = 0; g < tables_.size(); ++g) {
-        if (pools_[g].n_available() < tables_[g].worst_case) return false;
+        const uint64_t others = tables_[g].window == 0 ? promised : 0;
+        if (pools_[g].n_available() < tables_[g].worst_case + others) return false;
     }
     for (size_t g = 0; g < tables_.size(); ++g) {
         for (uint32_t i = 0; i < tables_[g].worst_case; ++i) tables_[g].reserved.push_back(pools_[g].take());
@@ -135,11 +136,11 @@ uint32_t SequencePages::n_lacking(const Table& table, uint32_t first_row_positio
 }
 
 bool SequencePages::has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end,
-                             uint32_t spare) const {
+                             uint32_t spare, uint32_t promised) const {
     for (size_t g = 0; g < tables_.size(); ++g) {
-        const uint32_t end = tables_[g].window == 0 ? n_tokens : step_end;
-        if (pools_[g].n_available() < uint64_t{n_lacking(tables_[g], first_row_position, end)} + spare)
-            return false;
+        const bool full = tables_[g].window == 0;
+        const uint64_t lacking = n_lacking(tables_[g], first_row_position, full ? n_tokens : step_end);
+        if (pools_[g].n_available() < lacking + spare + (full ? promised : 0)) return false;
     }
     return true;
 }
@@ -154,10 +155,12 @@ bool SequencePages::grow(size_t group, uint32_t n_positions) {
     return true;
 }
 
-void SequencePages::cover_full_groups(uint32_t n_tokens) {
-    for (size_t g = 0; g < tables_.size(); ++g) {
-        if (tables_[g].window == 0) grow(g, n_tokens);
+uint32_t SequencePages::n_missing(uint32_t n_tokens) const {
+    uint32_t n = 0;
+    for (const Table& table : tables_) {
+        if (table.window == 0) n = std::max(n, n_lacking(table, 0, n_tokens));
     }
+    return n;
 }
 
 bool SequencePages::cover(uint32_t first_row_position, uint32_t n_positions) {

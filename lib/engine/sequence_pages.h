@@ -29,8 +29,9 @@ public:
 
     // From here on one thread, that of the pools.
 
-    // Sets the worst case of all groups aside, or nothing: cover() then never fails.
-    bool reserve();
+    // Sets the worst case of all groups aside, or nothing: cover() then never fails. promised: pages of
+    // groups without a window that are spoken for and not yet taken, here and in has_room().
+    bool reserve(uint32_t promised = 0);
     // ids here and in publish(): all tokens of the sequence, which only grow until start_over().
 
     // Before anything is covered: takes part in the longest run of full pages that is known for these ids,
@@ -39,9 +40,10 @@ public:
     uint32_t reuse(std::span<const int32_t> ids);
     // Whether pages for n_tokens positions, of window groups for a step from first_row_position up to
     // step_end, would leave `spare` in every pool.
-    bool has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end, uint32_t spare) const;
-    // Takes the pages of groups without a window for n_tokens positions, for which there was room.
-    void cover_full_groups(uint32_t n_tokens);
+    bool has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end, uint32_t spare,
+                  uint32_t promised = 0) const;
+    // Pages that groups without a window still lack for n_tokens positions, each of them.
+    uint32_t n_missing(uint32_t n_tokens) const;
     // Makes positions [0, n_positions) reachable, of a window group those that rows from first_row_position
     // on can see. False if pages lack; what was covered stays.
     bool cover(uint32_t first_row_position, uint32_t n_positions);

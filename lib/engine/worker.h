@@ -73,6 +73,7 @@ private:
     // worker_admission.cpp
     static void put_in_order(std::list<Waiting>& list, std::list<Waiting>::iterator place);
     void admit();
+    uint32_t n_promised_pages() const;
     bool admit_request(RunningRequest& request);
     void build_step();
     bool make_room(RunningRequest& request, uint32_t n_rows);

@@ -14,7 +14,6 @@ void Worker::slide_full_contexts() {
         request->state->count_slide(request->slide());
         request->pages->start_over();
         if (limits_.prefix_reuse) request->n_computed = request->pages->reuse(request->tokens);
-        request->pages->cover_full_groups(static_cast<uint32_t>(request->tokens.size()));
     }
 }
 
