@@ -99,12 +99,16 @@ void Worker::preempt(RunningRequest& request) {
 }
 
 void Worker::take_out_preempted() {
-    for (Running& request : running_) {
-        if (!request->preempted) continue;
-        waiting_.push_back({std::move(request), {}});
+    for (size_t i = 0; i < running_.size();) {
+        if (!running_[i]->preempted) {
+            ++i;
+            continue;
+        }
+        waiting_.emplace_back();  // where memory for it lacks, the request still runs, and is told so
+        waiting_.back().request = std::move(running_[i]);
+        running_.erase(running_.begin() + static_cast<ptrdiff_t>(i));
         put_in_order(waiting_, std::prev(waiting_.end()));
     }
-    std::erase(running_, nullptr);
 }
 
 void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {
