@@ -38,6 +38,8 @@ void AnswerPrinter::finish(const takt_timing& timing, const std::vector<int32_t>
     if (status_ != TAKT_OK) {
         line["status"] = takt_status_name(status_);
         line["message"] = message_;
+    } else if (!message_.empty()) {
+        line["message"] = message_;  // why the context is full
     }
     line["prompt_ids"] = prompt_ids;
     line["ids"] = ids_;

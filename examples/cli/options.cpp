@@ -69,6 +69,9 @@ void add_generation(CLI::App& app, GenerationOptions& options) {
     app.add_option("--max-drafts", options.max_drafts,
                    "Drafts in a step at most; 0: up to 15, as many as pay")
         ->transform(whole_number(TAKT_MAX_DRAFTS));
+    app.add_flag("--slide", options.slide, "When the context is full, go on with the newest half of it");
+    add_number(app, "--pinned", options.pinned_tokens, "Tokens at the start that --slide leaves")
+        ->capture_default_str();
 }
 
 namespace {
@@ -93,6 +96,8 @@ takt::RequestOptions request_options(const GenerationOptions& options) {
     request.ignore_eos = options.ignore_eos;
     request.drafts = draft_source(options.drafts);
     request.max_drafts = options.max_drafts;
+    request.context_policy = options.slide ? TAKT_CONTEXT_SLIDE : TAKT_CONTEXT_STOP;
+    request.pinned_tokens = options.pinned_tokens;
     return request;
 }
 

@@ -54,6 +54,8 @@ struct GenerationOptions {
     bool ignore_eos = false;
     std::string draft_model, drafts;
     uint32_t max_drafts = 0;
+    bool slide = false;
+    uint32_t pinned_tokens = 0;
 };
 
 void add_generation(CLI::App& app, GenerationOptions& options);

@@ -61,6 +61,9 @@ Json timing_json(const takt_timing& t) {
     json["accepted"] = t.accepted;
     json["backend"] = t.backend;
     json["threads"] = t.n_threads;
+    json["n_preemptions"] = t.n_preemptions;
+    json["n_slides"] = t.n_slides;
+    json["dropped_tokens"] = t.dropped_tokens;
     return json;
 }
 
@@ -84,6 +87,9 @@ std::string timing_text(const takt_timing& t) {
         text += fmt::format("drafts {} of {} accepted, {} for drafting\n", accepted, drafted,
                             milliseconds(t.draft_ns));
     }
+    if (t.n_slides > 0)
+        text +=
+            fmt::format("the context was full {} times, {} tokens slid out\n", t.n_slides, t.dropped_tokens);
     return text;
 }
 

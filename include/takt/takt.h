@@ -96,6 +96,10 @@ enum { TAKT_CONTINUE = 0, TAKT_STOP = 1 };                       /* what a callb
 enum { TAKT_KV_DEFAULT = 0, TAKT_KV_F16 = 1, TAKT_KV_Q8_0 = 2, TAKT_KV_F32 = 3 };
 enum { TAKT_LOG_ERROR = 0, TAKT_LOG_WARNING = 1, TAKT_LOG_INFO = 2, TAKT_LOG_DEBUG = 3 };
 enum { TAKT_EVENT_TOKEN = 1, TAKT_EVENT_FINISHED = 2 };
+/* When a request's context is full: it ends with TAKT_FINISH_CONTEXT_FULL and a message with need and have; or the first
+ * pinned_tokens and the newest half of the rest stay, are computed anew, exactly as a prompt of these tokens would be, and
+ * it goes on. Draws keep counting all tokens that ever were. Events and timing tell n_slides and dropped_tokens. */
+enum { TAKT_CONTEXT_STOP = 0, TAKT_CONTEXT_SLIDE = 1 };
 enum {                                                           /* why a request ended                             */
     TAKT_FINISH_NONE = 0,                                        /* it hasn't                                       */
     TAKT_FINISH_STOP = 1,                                        /* end-of-generation token, stop token or string   */
@@ -259,6 +263,9 @@ typedef struct takt_request_options {
     uint32_t              drafts;             /* TAKT_DRAFTS_…                                                     */
     uint32_t              max_drafts;         /* in a step, up to TAKT_MAX_DRAFTS; 0: that. Fewer are made where rows cost
                                                  more than accepted drafts save                                   */
+    uint32_t              context_policy;     /* TAKT_CONTEXT_…                                                    */
+    uint32_t              pinned_tokens;      /* at the start of the context, that a slide leaves; for a context that
+                                                 slides, max_tokens is 1048576 at most                             */
     uint32_t              reserved;           /* 0                                                                 */
 } takt_request_options;
 
@@ -270,7 +277,7 @@ struct takt_event {
     const char *text;           /* token: text that became complete; finished: what was still held back. Borrowed until
                                    the callback returns or the next takt_request_next(); no trailing zero          */
     size_t      text_bytes;     /* 0 while a character, or what may become a stop string, is incomplete            */
-    const char *message;        /* finished: the sentence of status, empty if TAKT_OK; borrowed like text          */
+    const char *message;        /* finished: the sentence of status, or why the context is full; borrowed like text */
     size_t      message_bytes;
     int32_t     type;           /* TAKT_EVENT_…                                                                    */
     int32_t     token_id;       /* token only, else -1                                                             */
@@ -286,6 +293,9 @@ struct takt_event {
     uint64_t    compute_ns;     /* backend time of the step behind it; for index 0 of all prefill steps            */
     uint32_t    step_tokens;    /* token: how many the step behind it gave this request; more than 1 with drafts    */
     uint32_t    step_token_index; /* token: its place among them; all have the same computed_ns and ready_ns        */
+    uint64_t    dropped_tokens; /* that had slid out of the context before this token was computed                 */
+    uint32_t    n_slides;       /* times that it had slid                                                          */
+    uint32_t    reserved;
 };
 
 /* Nearest-rank percentiles in ns; NaN where count is 0. */
@@ -330,6 +340,9 @@ typedef struct takt_timing {
     uint32_t          drafted[16];         /* drafts that were verified, by their place behind the last token; the last
                                               entry is 0                                                            */
     uint32_t          accepted[16];        /* and those that were what the model says itself                        */
+    uint64_t          dropped_tokens;      /* that slid out of the context                                          */
+    uint32_t          n_slides;            /* times that the context was full and slid                              */
+    uint32_t          n_preemptions;       /* times that it gave its pages away, to be computed again               */
 } takt_timing;
 
 /* How an exported state went or came. Filled whether it succeeded or not. */
@@ -449,7 +462,8 @@ TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, si
 #define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
-     TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, 0, TAKT_DRAFTS_DEFAULT, 0, 0}
+     TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, 0, TAKT_DRAFTS_DEFAULT, 0, \
+     TAKT_CONTEXT_STOP, 0, 0}
 #define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0, 0, 0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */
@@ -585,8 +599,8 @@ TAKT_API takt_status takt_request_fork(takt_request *source, const takt_request_
                                        takt_request **out_request);
 /* Gives the state of a request that runs, as it is now, or that ended and is kept (keep_state): all tokens, and the keys and
  * values computed so far, as a portable stream for takt_engine_import. The request itself goes on or stays.
- * out_transfer may be NULL. Blocks while the callback takes the bytes; thread-safe; not inside a callback. Errors: TAKT_ERROR_INVALID_STATE for a request that ended
- * and isn't kept, or whose engine is gone; TAKT_ERROR_CANCELLED if the callback said so, or by takt_engine_cancel_all;
+ * out_transfer may be NULL. Blocks while the callback takes the bytes; thread-safe; not inside a callback. Errors:
+ * TAKT_ERROR_INVALID_STATE for a request that ended and isn't kept, whose context has slid, or whose engine is gone; TAKT_ERROR_CANCELLED if the callback said so, or by takt_engine_cancel_all;
  * TAKT_ERROR_UNSUPPORTED for backends that can't give keys and values out. */
 TAKT_API takt_status takt_request_export(takt_request *request, takt_write_callback write, void *user_data,
                                          takt_transfer *out_transfer);

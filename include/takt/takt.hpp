@@ -130,6 +130,8 @@ struct RequestOptions {
     std::uint32_t drafts = TAKT_DRAFTS_DEFAULT;
     std::uint32_t max_drafts = 0;
     bool keep_state = false;  // for Request::fork() and export_state(), while the Request lives
+    std::uint32_t context_policy = TAKT_CONTEXT_STOP;
+    std::uint32_t pinned_tokens = 0;
 };
 
 namespace detail {
@@ -214,6 +216,8 @@ public:
         options.drafts = from.drafts;
         options.max_drafts = from.max_drafts;
         options.keep_state = from.keep_state ? 1 : 0;
+        options.context_policy = from.context_policy;
+        options.pinned_tokens = from.pinned_tokens;
         if (call.on_event) options.on_event = &EventCall::call;
         if (call.self) options.on_release = &EventCall::release;
         options.user_data = &call;

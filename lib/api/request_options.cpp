@@ -92,6 +92,13 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     options.drafts = static_cast<DraftSource>(given.drafts);
     options.max_drafts = given.max_drafts;
     options.keep_state = given.keep_state != 0;
+    if (given.context_policy > TAKT_CONTEXT_SLIDE) {
+        return Status(
+            StatusCode::invalid_argument,
+            fmt::format("context_policy is {}, must be 0 or 1 (TAKT_CONTEXT_…).", given.context_policy));
+    }
+    options.context_policy = static_cast<ContextPolicy>(given.context_policy);
+    options.pinned_tokens = given.pinned_tokens;
     TAKT_RETURN_IF_ERROR(read_stops(given, options));
     TAKT_RETURN_IF_ERROR(read_sampler(given, options.sampler));
     read_callbacks(given, options);
@@ -156,6 +163,8 @@ takt_event to_c(const Event& event) {
     out.compute_ns = event.compute_ns;
     out.step_tokens = event.step_tokens;
     out.step_token_index = event.step_token_index;
+    out.dropped_tokens = event.dropped_tokens;
+    out.n_slides = event.n_slides;
     return out;
 }
 

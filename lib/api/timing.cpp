@@ -59,6 +59,9 @@ takt_timing make_timing(const Request& request, Runtime& runtime) {
     out.draft_ns = timeline.draft_ns;
     std::ranges::copy(timeline.drafted, out.drafted);
     std::ranges::copy(timeline.accepted, out.accepted);
+    out.dropped_tokens = timeline.dropped_tokens;
+    out.n_slides = timeline.n_slides;
+    out.n_preemptions = timeline.n_preemptions;
     fill_summary(summarize_timeline(timeline, now_ns), out);
     const std::string_view backend = request.backend_name();
     std::memcpy(out.backend, backend.data(), std::min(backend.size(), sizeof out.backend - 1));

@@ -95,7 +95,7 @@ Status DraftModel::take_guess(const Job& job, const StepOutput& output, size_t p
     const size_t n_tokens = request.tokens.size();
     request.tokens.insert(request.tokens.end(), ids.begin(), ids.end());  // there is room for all drafts
     const Result<int32_t> id = request.sampler.sample(output.logits.subspan(place * vocab_size, vocab_size),
-                                                      request.tokens, request.tokens.size(), scratch);
+                                                      request.tokens, request.n_tokens(), scratch);
     request.tokens.resize(n_tokens);
     if (id.ok()) ids.push_back(*id);
     return {};

@@ -35,6 +35,13 @@ struct Drafts {
         ids.clear();
         if (sequence) sequence->release();
     }
+    // The text is another one now.
+    void start_over() {
+        release();
+        rests_until = 0;
+        if (ngrams) ngrams->clear();
+        if (sequence) sequence->pages->start_over();
+    }
     // No drafts before the text has so many tokens.
     void give_up(size_t n_tokens) {
         release();

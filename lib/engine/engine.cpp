@@ -41,6 +41,27 @@ Status no_room(size_t n_prompt, uint32_t context_tokens) {
                   fmt::format("Prompt has {} tokens{}the context holds {}.", n_prompt, more, context_tokens));
 }
 
+// Memory for events is taken at submit.
+constexpr uint32_t kMostSlidingTokens = 1u << 20;
+
+Status check_slide(const RequestOptions& request, uint32_t context_tokens) {
+    if (request.context_policy != ContextPolicy::slide) {
+        if (request.pinned_tokens == 0) return {};
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("pinned_tokens is {}, but the context doesn't slide (context_policy).",
+                                  request.pinned_tokens));
+    }
+    if (uint64_t{request.pinned_tokens} + 2 > context_tokens) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("pinned_tokens is {}, the context holds {} and needs 2 others at least.",
+                                  request.pinned_tokens, context_tokens));
+    }
+    if (request.max_tokens <= kMostSlidingTokens) return {};
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("max_tokens is {}, a request whose context slides gives {} at most.",
+                              request.max_tokens, kMostSlidingTokens));
+}
+
 }  // namespace
 
 Engine::Engine(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
@@ -133,6 +154,7 @@ Status Engine::Impl::check(const RequestOptions& request) const {
 }
 
 Status Engine::Impl::check_all_but_prompt(const RequestOptions& request) const {
+    TAKT_RETURN_IF_ERROR(check_slide(request, options.context_tokens));
     TAKT_RETURN_IF_ERROR(check_ids("stop_ids", request.stop_ids, vocab_size()));
     TAKT_RETURN_IF_ERROR(check_range("max_drafts", request.max_drafts, 0, kMaxDrafts));
     if (request.drafts == DraftSource::model && !options.draft_model)
@@ -160,7 +182,8 @@ std::unique_ptr<Drafts> Engine::Impl::new_drafts(const RequestOptions& request, 
 std::unique_ptr<RunningRequest> Engine::Impl::make_request(RequestOptions request, uint64_t submitted_ns) {
     const uint64_t n_prompt = request.prompt_ids.size(), cache_key = request.cache_key;
     const uint64_t max_total = std::min<uint64_t>(n_prompt + request.max_tokens, options.context_tokens);
-    const auto max_events = static_cast<uint32_t>(max_total - n_prompt);
+    const bool slides = request.context_policy == ContextPolicy::slide;
+    const auto max_events = slides ? request.max_tokens : static_cast<uint32_t>(max_total - n_prompt);
     RequestState::Shared shared{runtime->shared_clock(), callbacks, signal, backend};
     auto state =
         std::make_shared<RequestState>(std::move(request), std::move(shared), submitted_ns, max_events);

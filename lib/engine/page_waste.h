@@ -17,8 +17,7 @@ struct PageUse {
     }
 };
 
-// 1 - tokens / (pages * page_tokens), sums over steps: a step counts by its pages. Pages of a prompt whose
-// turn is yet to come are in use and empty, so they count as waste until they are filled.
+// 1 - tokens / (pages * page_tokens), sums over steps: a step counts by its pages.
 class PageWaste {
 public:
     explicit PageWaste(uint32_t page_tokens) : page_tokens_(page_tokens) {}

@@ -18,6 +18,7 @@
 namespace takt {
 
 enum class FinishReason : int32_t { none, stop, length, cancelled, context_full, deadline, error };
+enum class ContextPolicy : uint32_t { stop, slide };  // when the context is full
 enum class EventType : int32_t { token = 1, finished = 2 };
 
 // The token that ends a generation (end-of-generation, stop id) was computed and sampled: it is an event
@@ -32,6 +33,8 @@ struct Event {
     StatusCode status = StatusCode::ok;
     uint32_t step_rows = 0;
     uint32_t step_token_index = 0, step_tokens = 0;  // of the tokens that its step gave this request
+    uint32_t n_slides = 0;                           // of the context, before this token was computed
+    uint64_t dropped_tokens = 0;                     // that slid out of it
     uint64_t submitted_ns = 0, scheduled_ns = 0, computed_ns = 0, ready_ns = 0, delivered_ns = 0,
              compute_ns = 0;
 };
@@ -47,6 +50,10 @@ enum class DraftSource : uint32_t {
 struct RequestOptions {
     std::vector<int32_t> prompt_ids;
     uint32_t max_tokens = 256;
+    // slide: the first pinned_tokens and the newest half of the rest stay, and are computed anew as a prompt
+    // of these tokens; draws go on with the number of the token among all that ever were.
+    ContextPolicy context_policy = ContextPolicy::stop;
+    uint32_t pinned_tokens = 0;
     SamplerOptions sampler;
     std::vector<std::string> stop_strings;
     std::vector<int32_t> stop_ids;

@@ -56,6 +56,8 @@ Event RequestState::make_event(EventType type, uint32_t step_rows) const {
     Event event;
     event.type = type;
     event.step_rows = step_rows;
+    event.n_slides = timeline_.n_slides;
+    event.dropped_tokens = timeline_.dropped_tokens;
     event.submitted_ns = timeline_.submitted_ns;
     event.scheduled_ns = timeline_.scheduled_ns.value_or(UINT64_MAX);
     event.computed_ns = event.ready_ns = UINT64_MAX;
@@ -113,6 +115,12 @@ void RequestState::count_preemption() {
 void RequestState::count_preempted_time(uint64_t ns) {
     const std::lock_guard lock(mutex_);
     timeline_.preempted_ns += ns;
+}
+
+void RequestState::count_slide(uint32_t n_dropped) {
+    const std::lock_guard lock(mutex_);
+    ++timeline_.n_slides;
+    timeline_.dropped_tokens += n_dropped;
 }
 
 void RequestState::count_computed(uint32_t n_prompt_tokens) {

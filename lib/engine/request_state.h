@@ -78,6 +78,7 @@ public:
     bool stamp_scheduled(uint64_t now_ns, uint32_t n_cached);
     void count_preemption();
     void count_preempted_time(uint64_t ns);
+    void count_slide(uint32_t n_dropped);
     void count_computed(uint32_t n_prompt_tokens);
     void count_drafts(uint32_t n_drafted, uint32_t n_accepted);
     void count_draft_time(uint64_t ns);

@@ -16,7 +16,7 @@
 namespace takt {
 
 struct RunningRequest {
-    // max_total: prompt and generated tokens together, at most.
+    // max_total: prompt and generated tokens together, at most; of one that slides in the context at once.
     RunningRequest(std::shared_ptr<RequestState> request_state, uint64_t name, uint32_t max_tokens_in_all,
                    uint32_t vocab_size, std::shared_ptr<const TokenTexts> texts,
                    std::unique_ptr<SequencePages> own_pages, std::unique_ptr<Drafts> own_drafts)
@@ -28,6 +28,7 @@ struct RunningRequest {
           n_prompt(static_cast<uint32_t>(state->options().prompt_ids.size())),
           max_total(max_tokens_in_all),
           greedy(state->options().sampler.is_plain_greedy()),
+          slides(state->options().context_policy == ContextPolicy::slide),
           drafts(std::move(own_drafts)) {
         tokens.reserve(max_total + kMaxDrafts);
         tokens.assign(state->options().prompt_ids.begin(), state->options().prompt_ids.end());
@@ -37,8 +38,11 @@ struct RunningRequest {
         if (state->options().keep_state) kept_place.emplace_back();
     }
 
-    // Its next rows are not the last token's alone: prompt, or after a preemption all tokens again.
-    bool in_prefill() const { return n_computed < n_prompt || n_computed + 1 < tokens.size(); }
+    // Its next rows are not the last token's alone: prompt, or after a preemption or a slide all tokens
+    // again.
+    bool in_prefill() const {
+        return (n_dropped == 0 && n_computed < n_prompt) || n_computed + 1 < tokens.size();
+    }
     uint32_t n_to_compute() const { return static_cast<uint32_t>(tokens.size()) - n_computed; }
     // Who is served before whom, and gives way after whom.
     bool goes_before(const RunningRequest& other) const {
@@ -55,7 +59,21 @@ struct RunningRequest {
         n_computed = std::min(n_computed, static_cast<uint32_t>(tokens.size()));
         text_is_ahead = true;
     }
-    uint32_t n_generated() const { return static_cast<uint32_t>(tokens.size()) - n_prompt; }
+    // Of all that ever were, prompt included.
+    uint64_t n_tokens() const { return tokens.size() + n_dropped; }
+    uint32_t n_generated() const { return static_cast<uint32_t>(n_tokens() - n_prompt); }
+
+    // Keeps the pinned start and the newest half of the rest; nothing of it is computed. Returns what went.
+    uint32_t slide() {
+        const size_t n_pinned = std::min<size_t>(state->options().pinned_tokens, tokens.size());
+        const size_t n_rest = tokens.size() - n_pinned, n_gone = n_rest - n_rest / 2;
+        const auto first = tokens.begin() + static_cast<ptrdiff_t>(n_pinned);
+        tokens.erase(first, first + static_cast<ptrdiff_t>(n_gone));
+        n_dropped += n_gone;
+        n_computed = 0;
+        if (drafts) drafts->start_over();
+        return static_cast<uint32_t>(n_gone);
+    }
 
     // What a step brought; told only after all requests of the step have their tokens and their stamp.
     struct Outcome {
@@ -81,11 +99,13 @@ struct RunningRequest {
     std::unique_ptr<SequencePages> pages;
     SamplerChain sampler;
     TextStream text;
-    std::vector<int32_t> tokens;  // prompt and generated; sized when made
+    std::vector<int32_t> tokens;  // prompt and generated, as far as they are in the context; sized when made
+    uint64_t n_dropped = 0;       // tokens that slid out of it
     uint32_t n_prompt;
     uint32_t n_computed = 0;  // positions whose keys and values are committed
     uint32_t max_total;
     bool greedy;                 // the backend's argmax serves
+    bool slides;                 // a full context is no end
     bool finished = false;       // its end was told
     bool kept = false;           // and its pages stay
     bool imported = false;       // its pages hold n_computed positions before it is admitted

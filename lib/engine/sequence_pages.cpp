@@ -39,9 +39,10 @@ SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<Pag
     copies_.reserve(tables_.size());  // of each group one at most: the page that a shared start ends in
 }
 
-bool SequencePages::reserve() {
+bool SequencePages::reserve(uint32_t promised) {
     for (size_t g = 0; g < tables_.size(); ++g) {
-        if (pools_[g].n_available() < tables_[g].worst_case) return false;
+        const uint64_t others = tables_[g].window == 0 ? promised : 0;
+        if (pools_[g].n_available() < tables_[g].worst_case + others) return false;
     }
     for (size_t g = 0; g < tables_.size(); ++g) {
         for (uint32_t i = 0; i < tables_[g].worst_case; ++i) tables_[g].reserved.push_back(pools_[g].take());
@@ -77,7 +78,8 @@ std::span<const int32_t> SequencePages::ids_of(std::span<const int32_t> ids, uin
     return ids.subspan(size_t{page} * page_tokens_, page_tokens_);
 }
 
-// Of the tokens up to the page's end. A sequence's tokens never change, so each is computed once.
+// Of the tokens up to the page's end. Until start_over() a sequence's tokens never change, so each is
+// computed once.
 uint64_t SequencePages::hash_of(std::span<const int32_t> ids, uint32_t page) {
     while (hashes_.size() <= page) {
         const auto next = static_cast<uint32_t>(hashes_.size());
@@ -181,10 +183,11 @@ uint32_t SequencePages::n_lacking(size_t group, uint32_t first_row_position, uin
 }
 
 bool SequencePages::has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end,
-                             uint32_t spare) const {
+                             uint32_t spare, uint32_t promised) const {
     for (size_t g = 0; g < tables_.size(); ++g) {
-        const uint32_t end = tables_[g].window == 0 ? n_tokens : step_end;
-        if (pools_[g].n_available() < uint64_t{n_lacking(g, first_row_position, end)} + spare) return false;
+        const bool full = tables_[g].window == 0;
+        const uint64_t lacking = n_lacking(g, first_row_position, full ? n_tokens : step_end);
+        if (pools_[g].n_available() < lacking + spare + (full ? promised : 0)) return false;
     }
     return true;
 }
@@ -199,10 +202,13 @@ bool SequencePages::grow(size_t group, uint32_t n_positions) {
     return true;
 }
 
-void SequencePages::cover_full_groups(uint32_t n_tokens) {
-    for (size_t g = 0; g < tables_.size(); ++g) {
-        if (tables_[g].window == 0) grow(g, n_tokens);
+uint32_t SequencePages::n_missing(uint32_t n_tokens) const {
+    const uint32_t end = pages_for(n_tokens, page_tokens_);
+    uint32_t n = 0;
+    for (const Table& table : tables_) {
+        if (table.window == 0 && end > table.n_covered) n = std::max(n, end - table.n_covered);
     }
+    return n;
 }
 
 bool SequencePages::cover(uint32_t first_row_position, uint32_t n_positions) {

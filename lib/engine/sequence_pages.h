@@ -36,9 +36,10 @@ public:
 
     // From here on one thread, that of the pools.
 
-    // Sets the worst case of all groups aside, or nothing: cover() then never fails.
-    bool reserve();
-    // ids here and in publish(): all tokens of the sequence, which only grow.
+    // Sets the worst case of all groups aside, or nothing: cover() then never fails. promised: pages of
+    // groups without a window that are spoken for and not yet taken, here and in has_room().
+    bool reserve(uint32_t promised = 0);
+    // ids here and in publish(): all tokens of the sequence, which only grow until start_over().
 
     // Before anything is covered: takes part in the longest run of full pages that is known for these ids,
     // shorter than all of them so that a row is left to compute. Returns the positions that need no
@@ -51,9 +52,10 @@ public:
     Status take_for(uint32_t n_positions);
     // Whether pages for n_tokens positions, of window groups for a step from first_row_position up to
     // step_end, would leave `spare` in every pool.
-    bool has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end, uint32_t spare) const;
-    // Takes the pages of groups without a window for n_tokens positions, for which there was room.
-    void cover_full_groups(uint32_t n_tokens);
+    bool has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end, uint32_t spare,
+                  uint32_t promised = 0) const;
+    // Pages that groups without a window still lack for n_tokens positions, each of them.
+    uint32_t n_missing(uint32_t n_tokens) const;
     // Where has_room() says no: how many pages lack, in a sentence.
     Status lack_of_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end) const;
     // Makes positions [0, n_positions) reachable, of a window group those that rows from first_row_position
@@ -71,6 +73,11 @@ public:
     // computed.
     PageUse use(uint32_t n_tokens) const;
     void release();
+    // For other tokens than before: release(), and nothing is known of them.
+    void start_over() {
+        release();
+        hashes_.clear();
+    }
 
 private:
     struct Table {

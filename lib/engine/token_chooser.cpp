@@ -16,7 +16,7 @@ Result<int32_t> TokenChooser::pick(const RunningRequest& request, const StepOutp
                       fmt::format("The logits are not finite at generated token {}.", request.n_generated()));
     }
     const std::span<const float> logits = output.logits.subspan(output_row * vocab_size_, vocab_size_);
-    Result<int32_t> id = request.sampler.sample(logits, request.tokens, request.tokens.size(), scratch_);
+    Result<int32_t> id = request.sampler.sample(logits, request.tokens, request.n_tokens(), scratch_);
     if (id.ok()) return id;
     const std::string_view what =
         id.status().code() == StatusCode::logits_not_finite ? "The logits are not finite" : "Sampling failed";
@@ -33,7 +33,7 @@ bool TokenChooser::ends_generation(const RequestOptions& options, int32_t id) co
 FinishReason TokenChooser::reason_to_end(const RunningRequest& request, bool ends) const {
     if (ends || request.text.stopped()) return FinishReason::stop;
     if (request.n_generated() >= request.state->options().max_tokens) return FinishReason::length;
-    if (request.tokens.size() >= request.max_total) return FinishReason::context_full;
+    if (request.tokens.size() >= request.max_total && !request.slides) return FinishReason::context_full;
     return FinishReason::none;
 }
 

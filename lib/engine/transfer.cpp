@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <fmt/format.h>
+
 namespace takt {
 
 // The request may go on, or go away: who shares a page keeps it as it is.
@@ -18,6 +20,11 @@ Status export_sequence(const RequestState& request, const StateLayout& layout, H
         if (found == nullptr) {
             return Status(StatusCode::invalid_state,
                           "The request has ended, and what it had was not kept (keep_state).");
+        }
+        if (found->n_dropped > 0) {  // a state holds neither them nor the number of the next draw
+            return Status(
+                StatusCode::invalid_state,
+                fmt::format("The request's context has slid: {} of its tokens are gone.", found->n_dropped));
         }
         ids = found->tokens;
         sequence.n_prompt = found->n_prompt;

@@ -213,7 +213,8 @@ void Worker::step_requests() {
     count_outputs();
     for (const Running& request : running_) tell(*request);
     drop_finished();
-    tell_step();
+    slide_full_contexts();
+    if (!step_.empty()) tell_step();
 }
 
 // The engine's turn ends before anyone is called back.
@@ -292,6 +293,7 @@ void Worker::tell(RunningRequest& request) {
             outcome.reason = FinishReason::none;
         }
     }
+    if (outcome.reason == FinishReason::context_full) outcome.status = context_full(request);
     if (outcome.reason != FinishReason::none) {
         finish(request, outcome.reason, std::move(outcome.status), outcome.end_ns);
     } else if (request.state->cancelled()) {

@@ -96,6 +96,7 @@ private:
     // worker_admission.cpp
     static void put_in_order(std::list<Waiting>& list, std::list<Waiting>::iterator place);
     void admit();
+    uint32_t n_promised_pages() const;
     bool admit_request(RunningRequest& request);
     void build_step();
     void add_decode_rows();
@@ -130,6 +131,9 @@ private:
     void drop_finished();
     void fail_all(StatusCode code, const char* sentence) noexcept;
     void end_everything() noexcept;
+    // worker_slide.cpp
+    void slide_full_contexts();
+    static Status context_full(const RunningRequest& request);
     // worker_statistics.cpp
     void record_step(uint64_t begin_ns, uint64_t end_ns, uint32_t n_decode_rows, uint32_t n_prefill_rows,
                      uint32_t prefill_budget) noexcept;

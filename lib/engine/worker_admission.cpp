@@ -6,6 +6,13 @@
 #include "engine/worker.h"
 
 namespace takt {
+namespace {
+
+uint64_t up_to_page(uint64_t n_tokens, uint32_t page_tokens) {
+    return (n_tokens + page_tokens - 1) / page_tokens * page_tokens;
+}
+
+}  // namespace
 
 // Higher priority first, then who was submitted first: a preempted request stands where it stood.
 void Worker::put_in_order(std::list<Waiting>& list, std::list<Waiting>::iterator place) {
@@ -31,7 +38,7 @@ void Worker::admit() {
                 running_, [&](const Running& r) { return first.request->goes_before(*r); });
             running_.insert(place, std::move(first.request));
         } else {
-            if (!first.job.pages->reserve()) {
+            if (!first.job.pages->reserve(n_promised_pages())) {
                 if (give_up_first()) continue;
                 break;
             }
@@ -41,23 +48,34 @@ void Worker::admit() {
     }
 }
 
+// Pages for prompts that run are taken as these are computed, so that none is in use and empty; until then
+// they are spoken for.
+uint32_t Worker::n_promised_pages() const {
+    uint32_t n = 0;
+    for (const Running& r : running_) {
+        if (r->in_prefill()) n += r->pages->n_missing(static_cast<uint32_t>(r->tokens.size()));
+    }
+    return n;
+}
+
 // Its tokens so far must fit, with a page for each that runs and may want one: else it would take pages that
 // are soon wanted back.
 bool Worker::admit_request(RunningRequest& request) {
     SequencePages& pages = *request.pages;
     const auto n_tokens = static_cast<uint32_t>(request.tokens.size());
     request.n_computed = begin_with_known(request);
-    const auto spare = static_cast<uint32_t>(std::ranges::count_if(running_, [](const Running& r) {
-        return r->pages->n_reachable() + 1 < r->max_total;  // the last token is never computed
+    const auto spare = static_cast<uint32_t>(std::ranges::count_if(running_, [this](const Running& r) {
+        uint64_t reach = r->pages->n_reachable();
+        if (r->in_prefill()) reach = std::max(reach, up_to_page(r->tokens.size(), limits_.page_tokens));
+        return reach + 1 < r->max_total;  // the last token is never computed
     }));
     const uint32_t first_step_end = std::min(n_tokens, request.n_computed + limits_.chunk_tokens);
-    if (!pages.has_room(n_tokens, request.n_computed, first_step_end, spare)) {
+    if (!pages.has_room(n_tokens, request.n_computed, first_step_end, spare, n_promised_pages())) {
         if (request.imported) return false;  // holds what it brought
         pages.release();
         request.n_computed = 0;
         return false;
     }
-    pages.cover_full_groups(n_tokens);
     request.imported = request.preempted = false;
     request.source = nullptr;
     return true;
@@ -94,12 +112,16 @@ void Worker::preempt(RunningRequest& request) {
 }
 
 void Worker::take_out_preempted() {
-    for (Running& request : running_) {
-        if (!request->preempted) continue;
-        waiting_.push_back({std::move(request), {}});
+    for (size_t i = 0; i < running_.size();) {
+        if (!running_[i]->preempted) {
+            ++i;
+            continue;
+        }
+        waiting_.emplace_back();  // where memory for it lacks, the request still runs, and is told so
+        waiting_.back().request = std::move(running_[i]);
+        running_.erase(running_.begin() + static_cast<ptrdiff_t>(i));
         put_in_order(waiting_, std::prev(waiting_.end()));
     }
-    std::erase(running_, nullptr);
 }
 
 void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {

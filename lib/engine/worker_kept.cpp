@@ -29,7 +29,8 @@ uint32_t Worker::begin_with_known(RunningRequest& request) const {
     if (request.source) {
         const RunningRequest* source = find(*request.source);
         const auto most = static_cast<uint32_t>(request.tokens.size()) - 1;
-        const uint32_t n = source != nullptr ? std::min(source->n_computed, most) : 0;
+        const bool shares = source != nullptr && source->n_dropped == 0;  // else its pages hold other tokens
+        const uint32_t n = shares ? std::min(source->n_computed, most) : 0;
         if (n > 0 && request.pages->share(*source->pages, n)) return n;
     }
     return limits_.prefix_reuse ? request.pages->reuse(request.tokens) : 0;

@@ -23,6 +23,8 @@ struct Timeline {
     std::optional<uint64_t> finished_ns;
     uint64_t preempted_ns = 0;     // waited after a preemption, before the first token
     uint32_t n_preemptions = 0;    // times it gave its pages away, to be computed again
+    uint32_t n_slides = 0;         // times its context was full and lost its oldest tokens
+    uint64_t dropped_tokens = 0;   // that went
     std::vector<StepStamp> steps;  // steps that gave tokens; reserved when the request is submitted
     uint64_t prompt_tokens = 0, cached_tokens = 0;
     uint64_t computed_tokens = 0;  // of the prompt, by steps of this request so far

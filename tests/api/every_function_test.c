@@ -222,6 +222,34 @@ static void asynchronous(takt_engine* engine) {
     CHECK(seen.released == 1);
 }
 
+/* 400 tokens in a context of 200, of which the first 5 stay. */
+static void slides(takt_engine* engine, const int32_t* ids, size_t ids_count) {
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_request* request = NULL;
+    takt_event event = {0};
+    takt_timing timing = {0};
+    uint32_t tokens = 0;
+    event.struct_size = sizeof event;
+    timing.struct_size = sizeof timing;
+    ask.prompt_ids = ids;
+    ask.prompt_ids_count = ids_count;
+    ask.max_tokens = 400;
+    ask.ignore_eos = 1;
+    ask.context_policy = TAKT_CONTEXT_SLIDE;
+    ask.pinned_tokens = 5;
+    CHECK_OK(takt_engine_submit(engine, &ask, &request));
+    do {
+        CHECK_OK(takt_request_next(request, UINT64_MAX, &event));
+        /* The list is full with 200; then 102 stay, and 98 more fill it again. */
+        if (event.type == TAKT_EVENT_TOKEN && tokens++ < 200 - ids_count) CHECK(event.n_slides == 0);
+        CHECK(event.dropped_tokens == 98 * (uint64_t)event.n_slides);
+    } while (event.type == TAKT_EVENT_TOKEN);
+    CHECK(tokens == 400 && event.finish_reason == TAKT_FINISH_LENGTH && event.n_slides == 3);
+    CHECK_OK(takt_request_timing(request, &timing));
+    CHECK(timing.n_slides == 3 && timing.dropped_tokens == 294 && timing.n_preemptions == 0);
+    takt_request_destroy(request);
+}
+
 /* After the two requests above: of 5 and of 4 tokens, on prompts that begin alike. */
 static void statistics(const takt_engine* engine) {
     takt_engine_statistics now = {0};
@@ -368,6 +396,7 @@ int main(int argc, char** argv) {
     blocking(engine, ids, count);
     asynchronous(engine);
     statistics(engine);
+    slides(engine, ids, count);
     kept(engine);
     session(engine);
     CHECK_OK(takt_engine_destroy(engine));

@@ -32,9 +32,11 @@ static void init(void) {
     CHECK_FAILS(INVALID, "options", takt_engine_options_init(NULL, sizeof(takt_engine_options)));
     CHECK_FAILS(INVALID, "options", takt_request_options_init(NULL, sizeof(takt_request_options)));
     CHECK_FAILS(INVALID, "struct_size is 0", takt_request_options_init(&options, 0));
-    CHECK_FAILS(INVALID, "struct_size",
-                takt_request_options_init(&options, offsetof(takt_request_options, keep_state) - 1));
-    CHECK_OK(takt_request_options_init(&options, offsetof(takt_request_options, keep_state)));
+    /* The first release's struct ended before keep_state. */
+    CHECK_FAILS(INVALID, "struct_size is 183", takt_request_options_init(&options, 183));
+    memset(bytes, 0xA5, sizeof bytes);
+    CHECK_OK(takt_request_options_init((takt_request_options*)(void*)bytes, 184));
+    CHECK(bytes[183] == 0 && bytes[184] == 0xA5);
     /* A newer program's struct is longer: what this library doesn't know is left alone. */
     memset(bytes, 0xA5, sizeof bytes);
     CHECK_OK(takt_request_options_init((takt_request_options*)(void*)bytes, sizeof bytes));
@@ -267,6 +269,10 @@ static void request_options(takt_engine* engine) {
     REFUSED(TAKT_ERROR_PROMPT_EMPTY, "empty");
     FRESH, ask.prompt_flags = 4;
     REFUSED(INVALID, "prompt_flags is 0x4");
+    FRESH, ask.context_policy = 2;
+    REFUSED(INVALID, "context_policy is 2, must be 0 or 1");
+    FRESH, ask.pinned_tokens = 9;
+    REFUSED(INVALID, "pinned_tokens is 9");
     FRESH, ask.stop_strings = stops, ask.stop_strings_count = 2;
     REFUSED(INVALID, "stop_strings[1] is empty");
     FRESH, ask.stop_strings_count = 1;

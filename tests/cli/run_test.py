@@ -102,8 +102,17 @@ class Run(TaktTest):
         end = self.well("run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 100, "--ctx", 16, "--ignore-eos", "--json").lines[-1]
         self.assertEqual(end["reason"], "context_full")
         self.assertEqual(len(end["ids"]) + len(end["prompt_ids"]), 16)
+        self.assertIn("it holds 16 tokens", end["message"])
         self.fails(["12", "12"], "run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "--ctx", 12)
         self.fails(["257", "256"], "run", "-m", LLAMA, "--ids", ",".join(["1"] * 257))
+
+    def test_a_full_context_slides_where_asked(self):
+        end = self.well("run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 100, "--ctx", 32, "--ignore-eos", "--slide", "--pinned", 2,
+                        "--json").lines[-1]
+        self.assertEqual((end["reason"], len(end["ids"])), ("length", 100))
+        self.assertGreater(end["timing"]["n_slides"], 2)
+        self.assertEqual(end["timing"]["dropped_tokens"], 15 * end["timing"]["n_slides"])
+        self.fails(["pinned_tokens is 31"], "run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "--ctx", 32, "--slide", "--pinned", 31)
 
     def test_backends_agree_and_are_named(self):
         for line in self.well("devices", "--json").lines:

@@ -117,6 +117,31 @@ TEST_CASE("an engine counts its steps, tokens, pages and their waste") {
     CHECK(third.n_preemptions == 0);
 }
 
+TEST_CASE("a prompt takes its pages as it is computed: only the last of each sequence is in part empty") {
+    EngineOptions options;
+    options.chunk_tokens = 16;
+    options.page_tokens = 16;
+    options.prefix_reuse = false;
+    Fixture fixture(options);
+    Engine& engine = fixture.start();
+    run(engine, prompt_of(160, 1));
+    CHECK(engine.statistics().page_waste == Approx(0));  // ten steps of whole pages
+    Gate gate;
+    fixture.hold_steps(gate);
+    std::vector<Heard> heard(4);
+    std::vector<std::unique_ptr<Request>> requests;
+    for (int i = 0; i < 4; ++i) {
+        RequestOptions request = prompt_of(150 + static_cast<size_t>(i), 80, i);
+        request.ignore_eos = true;
+        requests.push_back(std::move(*submit(engine, request, heard[static_cast<size_t>(i)])));
+    }
+    gate.open();
+    for (const auto& request : requests) REQUIRE(request->wait(UINT64_MAX).ok());
+    const double waste = engine.statistics().page_waste;
+    CHECK(waste > 0);
+    CHECK(waste < 15.0 / 160);
+}
+
 TEST_CASE("who waits and who runs is told while it is so, and nothing is left at the end") {
     EngineOptions options;
     options.max_sequences = 2;

@@ -1,18 +1,19 @@
-// A steady decode step allocates nothing on the worker's thread.
+// A steady decode step allocates nothing on the worker's thread; where memory runs out there, every request
+// is told.
 #include "allocation_hook.h"
 #include "engine_fixture.h"
 
 namespace {
 
 // Only the thread that asks is counted; everything else in the program allocates as it likes.
-thread_local bool counts_allocations = false;
+thread_local bool counts_allocations = false, allocations_fail = false;
 std::atomic<uint64_t> n_allocations{0};
 
 }  // namespace
 
 bool allocation_hook::may_allocate() noexcept {
     if (counts_allocations) ++n_allocations;
-    return true;
+    return !allocations_fail;
 }
 
 namespace takt {
@@ -91,6 +92,44 @@ TEST_CASE("nor does a step with drafts, from a draft model or the text") {
     for (const auto& request : requests) REQUIRE(request->wait(UINT64_MAX).ok());
     CHECK(n_steps >= 90);
     CHECK(n_allocations == 0);
+}
+
+TEST_CASE("memory that runs out after any step, preemptions included, ends requests and loses none") {
+    EngineOptions options;
+    options.context_tokens = 128;
+    options.kv_tokens = 128;
+    options.max_sequences = 3;
+    uint32_t n_preemptions = 0, n_failed = 0;
+    for (int failing = 1; failing < 100; ++failing) {
+        Fixture fixture(options);
+        int n_steps = 0;
+        Gate gate;
+        fixture.script.before_run = [&](const StepBatch&) {
+            gate.pass();
+            allocations_fail = ++n_steps == failing;  // until the next step begins
+            return Status();
+        };
+        Engine& engine = fixture.start();
+        std::vector<std::unique_ptr<Request>> requests;
+        for (int i = 0; i < 3; ++i) {
+            RequestOptions request = prompt_of(30, 60, i);
+            request.ignore_eos = true;
+            requests.push_back(std::move(*engine.submit(std::move(request))));
+        }
+        gate.open();
+        for (const auto& request : requests) {
+            INFO("memory lacks after step " << failing);
+            REQUIRE(request->wait(10'000'000'000).ok());
+            n_preemptions += request->timeline().n_preemptions;
+            n_failed += request->finish_reason() == FinishReason::error;
+            if (request->finish_reason() == FinishReason::error)
+                CHECK(request->status().code() == StatusCode::out_of_memory);
+        }
+        // What comes next is served as ever.
+        CHECK(run(engine, prompt_of(5, 3)).reason != FinishReason::error);
+    }
+    CHECK(n_preemptions > 0);
+    CHECK(n_failed > 0);
 }
 
 }  // namespace takt
