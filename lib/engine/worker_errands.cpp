@@ -49,7 +49,9 @@ Status Worker::between_steps(uint64_t n_cancels, const BetweenSteps& work) {
 
 void Worker::end_transfer(std::list<Pages>& node) noexcept {
     if (signal_->forked()) {  // the parent's worker may have been in the midst of the pools
-        for (Pages& pages : node) static_cast<void>(pages.release());
+        for (Pages& pages : node) {
+            [[maybe_unused]] const SequencePages* left = pages.release();
+        }
         return;
     }
     {

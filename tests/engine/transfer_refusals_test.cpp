@@ -83,7 +83,6 @@ TEST_CASE("imports that wait with pages of their own don't keep each other from 
     small.kv_tokens = 224;  // seven pages and a bit: two states of three, and no room to grow
     small.max_sequences = 2;
     Fixture here, there(small);
-    Gate gate;
     Engine &first = here.start(), &second = there.start();
     const Bytes bytes = exported(first, sampled(prompt_of(90, 0), true));
     const Heard alone = run(first, sampled(prompt_of(90, 60), false));
