@@ -220,6 +220,9 @@ typedef struct takt_engine_options {
     void       *step_user_data;      /* must live until takt_engine_destroy() returned                              */
     const takt_model *draft_model;   /* NULL, or a small model of the same vocabulary that drafts for requests; stays alive
                                         behind the engine. Has pages of its own, for as many positions              */
+    uint32_t    step_driven;         /* 1: the engine has no thread of its own: takt_engine_step() and calls that wait do its
+                                        work on their thread, which is one of the runtime's n_threads              */
+    uint32_t    reserved;            /* 0                                                                            */
 } takt_engine_options;
 
 /* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise
@@ -459,7 +462,7 @@ TAKT_API takt_status takt_request_options_init(takt_request_options *options, si
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
-#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL}
+#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, 0, TAKT_DRAFTS_DEFAULT, 0, \
@@ -543,6 +546,13 @@ TAKT_API takt_status takt_engine_destroy(takt_engine *engine);
 /* Everything that was submitted before, blocking calls of other threads included, ends as cancelled within a step.
  * Returns at once; thread-safe, callbacks included. */
 TAKT_API takt_status takt_engine_cancel_all(takt_engine *engine);
+/* One round of a step_driven engine on this thread: requests that are over end, others begin, and one step of all that run
+ * is computed and told. *out_has_work (may be NULL): 1 while requests run or wait. Calls that wait (generate, evaluate,
+ * next and wait with a timeout above 0, a session's send) do the same until they have what they wait for; export, import
+ * and destroy only what needs no step. With one runtime thread and a step_driven engine takt makes no thread at all.
+ * Any thread, one at a time. Errors: TAKT_ERROR_INVALID_STATE for an engine with a thread of its own, inside a callback,
+ * or while another thread is at it. */
+TAKT_API takt_status takt_engine_step(takt_engine *engine, uint32_t *out_has_work);
 TAKT_API uint32_t takt_engine_context_tokens(const takt_engine *engine);
 /* As of the last step, or of the last request that ended. Thread-safe, callbacks included; waits for no step. */
 TAKT_API takt_status takt_engine_get_statistics(const takt_engine *engine, takt_engine_statistics *out_statistics);

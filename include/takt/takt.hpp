@@ -103,6 +103,7 @@ struct EngineOptions {
     std::uint32_t page_tokens = 0;
     std::uint64_t memory_limit_bytes = 0;
     std::function<void(const takt_step&)> on_step;  // on the engine's thread; what it throws ends the calls
+    bool step_driven = false;                       // see Engine::step()
     const takt_model* draft_model = nullptr;        // Model::get() of a small one
 };
 
@@ -571,6 +572,12 @@ public:
     }
     // Ends everything that was submitted before, blocking calls of other threads included. Thread-safe.
     void cancel_all() { check(takt_engine_cancel_all(get())); }
+    // One round of a step-driven engine on this thread; true while requests run or wait.
+    bool step() {
+        std::uint32_t has_work = 0;
+        check(takt_engine_step(get(), &has_work));
+        return has_work != 0;
+    }
     // on_logits(position, logits, vocab_size) runs on this thread; false stops, which throws
     // TAKT_ERROR_CANCELLED.
     void evaluate(Ids ids, std::size_t first_position, std::uint32_t chunk_tokens,
@@ -612,6 +619,7 @@ public:
         c.page_tokens = options.page_tokens;
         c.memory_limit_bytes = options.memory_limit_bytes;
         c.draft_model = options.draft_model;
+        c.step_driven = options.step_driven ? 1 : 0;
         return c;
     }
 

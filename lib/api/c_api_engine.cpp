@@ -80,6 +80,21 @@ takt_status takt_engine_cancel_all(takt_engine* engine) {
     });
 }
 
+takt_status takt_engine_step(takt_engine* engine, uint32_t* out_has_work) {
+    return guard([&]() -> Status {
+        TAKT_RETURN_IF_NULL(engine);
+        if (out_has_work != nullptr) *out_has_work = 0;
+        const std::shared_ptr<EngineCalls> calls = engine->calls;
+        TAKT_RETURN_IF_ERROR(calls->refuse_inside_callback("takt_engine_step"));
+        const EngineCalls::Call call(*calls);
+        TAKT_RETURN_IF_ERROR(call.status());
+        const Result<bool> has_work = call.engine()->step();
+        if (!has_work.ok()) return has_work.status();
+        if (out_has_work != nullptr) *out_has_work = *has_work ? 1 : 0;
+        return {};
+    });
+}
+
 uint32_t takt_engine_context_tokens(const takt_engine* engine) {
     return engine == nullptr ? 0 : engine->calls->context_tokens();
 }

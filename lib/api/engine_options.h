@@ -53,6 +53,8 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     const takt_engine_options& options = *read;
     TAKT_RETURN_IF_ERROR(check_switch(options.deterministic, "deterministic"));
     TAKT_RETURN_IF_ERROR(check_switch(options.no_prefix_reuse, "no_prefix_reuse"));
+    TAKT_RETURN_IF_ERROR(check_switch(options.step_driven, "step_driven"));
+    TAKT_RETURN_IF_ERROR(check_reserved(options.reserved, "reserved"));
     const Result<std::optional<DType>> kv_dtype = read_kv_type(options.kv_type);
     if (!kv_dtype.ok()) return kv_dtype.status();
     EngineOptions own;
@@ -66,6 +68,7 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
     own.kv_dtype = *kv_dtype;
     own.step_gap_ns = options.step_gap_ns;
     own.prefix_reuse = options.no_prefix_reuse == 0;
+    own.step_driven = options.step_driven != 0;
     if (options.draft_model != nullptr) {
         if (options.draft_model->runtime != model.runtime)
             return Status(StatusCode::invalid_argument, "draft_model is of another runtime than the model.");

@@ -115,7 +115,11 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     worker =
         std::make_shared<Worker>(runtime, model, std::move(*executable), std::move(*draft), std::move(pools),
                                  limits, signal, StepListener{options.on_step, callbacks});
-    Worker::start(worker);
+    if (options.step_driven) {
+        Worker::let_drive(worker);
+    } else {
+        Worker::start(worker);
+    }
     return {};
 }
 
@@ -247,6 +251,20 @@ Status Engine::evaluate(
         TAKT_RETURN_IF_ERROR(impl->worker->submit({evaluation, impl->new_pages(ids.size())}));
         return evaluation->run(on_logits, *impl->signal, *impl->callbacks);
     });
+}
+
+Result<bool> Engine::step() {
+    const std::shared_ptr<Worker> worker = impl_->worker;
+    if (!impl_->options.step_driven)
+        return Status(StatusCode::invalid_state, "The engine has a thread of its own: it isn't step_driven.");
+    if (inside_callback()) return Status(StatusCode::invalid_state, "A callback can't step its own engine.");
+    if (impl_->signal->forked()) {
+        return Status(StatusCode::invalid_state,
+                      "The engine is of the parent of this forked process; its threads aren't here.");
+    }
+    if (worker->drive(Round::with_step) == Driven::busy)
+        return Status(StatusCode::invalid_state, "Another thread is in a step of this engine.");
+    return worker->has_requests();
 }
 
 void Engine::cancel_all() {

@@ -29,6 +29,7 @@ struct EngineOptions {
     uint64_t memory_limit_bytes = 0;  // of backend buffers, weights included; 0: none (memory_fit.h)
     bool deterministic = false;
     uint64_t step_gap_ns = 0;       // see ChunkBudget
+    bool step_driven = false;       // no thread of its own: see step()
     bool prefix_reuse = true;       // full pages of earlier prompts and answers serve later ones
     uint32_t page_tokens = 0;       // 0: 32; a power of two from 16 to 4096
     std::optional<DType> kv_dtype;  // unset: the backend's choice, f16 on cpu and f32 on reference
@@ -90,6 +91,10 @@ public:
     void cancel_all_and_wait();
     // on_step is not called for later steps: its owner may go while a session keeps the engine.
     void stop_telling_steps();
+    // Of a step-driven engine: ends, admits and computes one step of what runs, on this thread, which is
+    // worker 0. True while requests run or wait. invalid_state inside a callback, or while another thread is
+    // at it. Calls that wait for requests do the same; who only submits must call it.
+    Result<bool> step();
     // True on the thread that is inside one of this engine's callbacks, or in one that holds up every engine.
     bool inside_callback() const;
     std::shared_ptr<const CallbackThreads> callback_threads() const;

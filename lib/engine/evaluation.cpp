@@ -84,7 +84,7 @@ Status Evaluation::run(const OnLogits& on_logits, WorkerSignal& signal, Callback
         lock.unlock();
         signal.notify();
         lock.lock();
-        changed_.wait(lock, [&] { return !wants_step_; });
+        wait_for(signal, changed_, lock, UINT64_MAX, Round::with_step, [&] { return !wants_step_; });
         if (is_over_) return status_;
         lock.unlock();
         status = look_at_rows(on_logits, callbacks);

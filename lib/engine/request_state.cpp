@@ -1,7 +1,6 @@
 // Events pushed or queued, and who may wait for them.
 #include "engine/request_state.h"
 
-#include <chrono>
 #include <exception>
 #include <new>
 
@@ -12,18 +11,6 @@ namespace {
 
 constexpr size_t kTextBytesPerToken =
     16;  // sized at submit; most tokens are shorter, and few texts longer on average
-
-// Waits until ready(); false when the time is over. UINT64_MAX waits for ever.
-template <typename Ready>
-bool wait_until(std::condition_variable& changed, std::unique_lock<std::mutex>& lock, uint64_t timeout_ns,
-                Ready ready) {
-    constexpr uint64_t kLongestNs = uint64_t{3600} * 24 * 365 * 1'000'000'000;
-    if (timeout_ns >= kLongestNs) {
-        changed.wait(lock, ready);
-        return true;
-    }
-    return changed.wait_for(lock, std::chrono::nanoseconds(timeout_ns), ready);
-}
 
 Status inside_callback(std::string_view what) {
     return Status(StatusCode::invalid_state,
@@ -237,7 +224,7 @@ Result<Event> RequestState::pull(uint64_t timeout_ns) {
     if (shared_.signal->forked()) return in_forked_child("Pulling an event");
     std::unique_lock lock(mutex_);
     const auto ready = [&] { return n_pulled_ < events_.size() || done_; };
-    if (!wait_until(changed_, lock, timeout_ns, ready)) {
+    if (!wait_for(*shared_.signal, changed_, lock, timeout_ns, Round::with_step, ready)) {
         return Status(StatusCode::timed_out, fmt::format("No event came within {} ns.", timeout_ns));
     }
     if (n_pulled_ == events_.size())
@@ -279,7 +266,8 @@ Status RequestState::wait(uint64_t timeout_ns) {
     if (shared_.callbacks->contains_this_thread()) return inside_callback("Waiting for a request");
     if (shared_.signal->forked()) return in_forked_child("Waiting for a request");
     std::unique_lock lock(mutex_);
-    if (wait_until(changed_, lock, timeout_ns, [&] { return done_; })) return Status();
+    const auto ended = [&] { return done_; };
+    if (wait_for(*shared_.signal, changed_, lock, timeout_ns, Round::with_step, ended)) return Status();
     return Status(StatusCode::timed_out, fmt::format("The request did not end within {} ns.", timeout_ns));
 }
 
@@ -301,7 +289,7 @@ void RequestState::abandon() {
             abandoned_ = true;  // end_of_callbacks() releases
             return;
         }
-        changed_.wait(lock, [&] { return done_; });
+        wait_for(*shared_.signal, changed_, lock, UINT64_MAX, Round::without_step, [&] { return done_; });
     }
     release();
 }

@@ -9,31 +9,11 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/os.h"
 #include "engine/callback_guard.h"
 #include "engine/request.h"
+#include "engine/worker_signal.h"
 
 namespace takt {
-
-// Wakes the engine's worker; outlives the engine, for handles that do.
-struct WorkerSignal {
-    std::mutex mutex;
-    std::condition_variable changed;
-    uint64_t version = 0;                // guarded by mutex
-    std::atomic<bool> cancelled{false};  // some request was: those that wait must be looked at
-    std::atomic<bool> let_go{false};     // some handle is gone whose request was to be kept
-    const os::Birthplace birthplace;
-
-    // In a forked child nobody works for the engine: what is waited for never comes.
-    bool forked() const { return birthplace.left(); }
-    void notify() {
-        {
-            const std::lock_guard lock(mutex);
-            ++version;
-        }
-        changed.notify_all();
-    }
-};
 
 // A token that a step gave, and its part of the step's text.
 struct ChosenToken {

@@ -2,22 +2,12 @@
 #include "engine/worker.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iterator>
-#include <new>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "base/os.h"
-
 namespace takt {
-namespace {
-
-constexpr std::chrono::milliseconds kDeadlinePoll{
-    2};  // only while requests with deadlines wait for pages that nothing frees
-
-}  // namespace
 
 Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
                std::unique_ptr<Executable> executable, std::unique_ptr<DraftModel> draft,
@@ -39,39 +29,6 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
     running_.reserve(limits_.max_sequences);
     evaluations_.reserve(limits_.max_sequences);
     publish_statistics();
-}
-
-void Worker::start(const std::shared_ptr<Worker>& worker) {
-    worker->thread_ = os::start_quiet_thread("takt-engine", [worker] { worker->loop(); });
-}
-
-void Worker::stop() {
-    {
-        const std::lock_guard lock(signal_->mutex);
-        stopping_ = true;
-    }
-    signal_->notify();
-    if (thread_.get_id() == std::this_thread::get_id() || signal_->forked()) {
-        thread_.detach();
-    } else {
-        thread_.join();
-    }
-}
-
-void Worker::cancel_all() {
-    {
-        const std::lock_guard lock(signal_->mutex);
-        ++n_cancels_asked_;
-    }
-    signal_->notify();
-}
-
-void Worker::cancel_all_and_wait() {
-    if (signal_->forked()) return;
-    cancel_all();
-    std::unique_lock lock(signal_->mutex);
-    const uint64_t mine = n_cancels_asked_;
-    signal_->changed.wait(lock, [&] { return n_cancels_done_ >= mine; });
 }
 
 Status Worker::enqueue(Waiting waiting, bool limited) {
@@ -105,50 +62,6 @@ Status Worker::submit(std::unique_ptr<RunningRequest> request) {
 
 Status Worker::submit(EvaluationJob job) {
     return enqueue({nullptr, std::move(job)}, false);
-}
-
-void Worker::loop() {
-    while (wait_for_work()) {
-        try {
-            round();
-        } catch (const std::bad_alloc&) {
-            fail_all(StatusCode::out_of_memory, "Memory ran out during a step.");
-        } catch (...) {
-            fail_all(StatusCode::internal, "A step of the engine threw an exception.");
-        }
-        publish_statistics();
-    }
-    end_everything();
-    refuse_errands();
-    kept_.clear();
-}
-
-// False when the engine ends. Returns at once while there is something to compute.
-bool Worker::wait_for_work() {
-    std::unique_lock lock(signal_->mutex);
-    const auto changed = [&] { return stopping_ || signal_->version != seen_version_; };
-    const bool idle = running_.empty() && !(pages_came_free_ && !waiting_.empty());
-    if (idle && !changed()) {
-        if (waiting_.empty() || next_deadline_ns_ == UINT64_MAX) {
-            signal_->changed.wait(lock, changed);
-        } else {
-            signal_->changed.wait_for(lock, kDeadlinePoll, changed);
-        }
-    }
-    seen_version_ = signal_->version;
-    return !stopping_;
-}
-
-void Worker::round() {
-    cancel_if_asked();
-    drop_let_go();
-    take_incoming();
-    run_errands();
-    end_what_is_over();
-    if (running_.empty() && evaluations_.empty() && waiting_.empty()) return;
-    admit();
-    step_evaluations();
-    step_requests();
 }
 
 void Worker::take_incoming() {

@@ -1,4 +1,5 @@
-// The engine's one thread: takes what was submitted, ends what is over, admits, steps, samples and tells.
+// What an engine does, on one thread at a time: takes what was submitted, ends what is over, admits, steps,
+// samples and tells.
 #pragma once
 
 #include <atomic>
@@ -49,9 +50,14 @@ public:
            std::unique_ptr<Executable> executable, std::unique_ptr<DraftModel> draft,
            std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal,
            StepListener listener);
+    // worker_driving.cpp: one of the two.
+
     // Throws what std::thread throws. The thread keeps its worker alive.
     static void start(const std::shared_ptr<Worker>& worker);
-    // Cancels everything and waits for the last callback; inside one, lets the thread end by itself.
+    // No thread: rounds are done by drive() and by those who wait.
+    static void let_drive(const std::shared_ptr<Worker>& worker);
+    Driven drive(Round what);
+    // Cancels everything and waits for the last callback; inside one, lets the round end it.
     void stop();
     // Everything that was submitted before ends within a step.
     void cancel_all();
@@ -63,6 +69,7 @@ public:
     uint64_t next_sequence() { return next_sequence_.fetch_add(1); }
     Status submit(std::unique_ptr<RunningRequest> request);
     Status submit(EvaluationJob job);
+    bool has_requests() const { return n_live_ > 0; }
     EngineStatistics statistics() const { return board_.read(); }  // any thread
     // From the next step on. Any thread.
     void stop_telling_steps() { tells_steps_ = false; }
@@ -87,7 +94,12 @@ private:
     Status enqueue(Waiting waiting, bool limited);
     void loop();
     bool wait_for_work();
-    void round();
+    bool has_work() const;
+    bool is_stopping() const;
+    void round(Round what) noexcept;
+    void prepare_round();
+    void compute_round();
+    void end() noexcept;
     void cancel_if_asked();
     void take_incoming();
     bool end_if_over(RunningRequest& request, uint64_t now_ns);
@@ -182,6 +194,8 @@ private:
     std::atomic<bool> tells_steps_{true};
     StepRecord record_;  // of the last step
     std::thread thread_;
+    std::mutex driving_;                   // held for a round that is driven
+    std::atomic<std::thread::id> driver_;  // who is in it
 };
 
 }  // namespace takt

@@ -349,6 +349,44 @@ static void session(takt_engine* engine) {
     takt_session_destroy(conversation);
 }
 
+/* The same tokens from an engine without a thread, whether it is stepped or waited for; and drafts from the text. */
+static void stepped(takt_model* model, takt_engine* threaded) {
+    struct seen seen = {0, 0, 0, 0, 0};
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_request* request = NULL;
+    takt_engine* engine = NULL;
+    int32_t with_thread[4], without[4];
+    size_t count = 0;
+    uint32_t more = 1, n_steps = 0;
+    CHECK_FAILS(TAKT_ERROR_INVALID_STATE, "thread of its own", takt_engine_step(threaded, &more));
+    limits.context_tokens = 200;
+    limits.step_driven = 1;
+    CHECK_OK(takt_engine_create(model, &limits, &engine));
+    ask.prompt = "Hello, world!";
+    ask.prompt_bytes = 13;
+    ask.ignore_eos = 1;
+    ask.max_tokens = 4;
+    CHECK_OK(takt_engine_submit(threaded, &ask, &request));
+    pull_four(request, with_thread, &count);
+    ask.drafts = TAKT_DRAFTS_NGRAM;
+    CHECK_OK(takt_engine_submit(engine, &ask, &request));
+    pull_four(request, without, &count);
+    CHECK(memcmp(with_thread, without, sizeof without) == 0);
+    ask.on_event = on_event;
+    ask.on_release = on_release;
+    ask.user_data = &seen;
+    CHECK_OK(takt_engine_submit(engine, &ask, &request));
+    do {
+        CHECK_OK(takt_engine_step(engine, &more));
+        ++n_steps;
+    } while (more != 0);
+    CHECK(seen.tokens == 4 && seen.finished == 1 && n_steps >= 1);
+    takt_request_destroy(request);
+    CHECK(seen.released == 1);
+    CHECK_OK(takt_engine_destroy(engine));
+}
+
 static void on_step(void* user_data, const takt_step* step) {
     uint64_t* n_steps = user_data;
     CHECK(step->struct_size == sizeof *step && step->index == *n_steps);
@@ -399,6 +437,7 @@ int main(int argc, char** argv) {
     slides(engine, ids, count);
     kept(engine);
     session(engine);
+    stepped(model, engine);
     CHECK_OK(takt_engine_destroy(engine));
     CHECK(n_steps > 10);
     takt_model_destroy(model);

@@ -34,7 +34,7 @@ AT(takt_model_options, descriptor, 72, 4);
 AT(takt_model_options, metadata_only, 76, 4);
 AT(takt_model_options, packed_cache_dir, 80, 8);
 
-FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 96);
+FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 104);
 AT(takt_engine_options, struct_size, 0, 8);
 AT(takt_engine_options, backend, 8, 8);
 AT(takt_engine_options, context_tokens, 16, 4);
@@ -51,6 +51,8 @@ AT(takt_engine_options, memory_limit_bytes, 64, 8);
 AT(takt_engine_options, on_step, 72, 8);
 AT(takt_engine_options, step_user_data, 80, 8);
 AT(takt_engine_options, draft_model, 88, 8);
+AT(takt_engine_options, step_driven, 96, 4);
+AT(takt_engine_options, reserved, 100, 4);
 
 FIXED(takt_request_options_size, sizeof(takt_request_options) == 208);
 AT(takt_request_options, struct_size, 0, 8);

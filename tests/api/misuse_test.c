@@ -21,6 +21,7 @@ static void null_is_fine_for_destroy(void) {
           takt_backend_count(NULL) == 0);
     CHECK(takt_engine_context_tokens(NULL) == 0);
     CHECK_FAILS(INVALID, "engine", takt_engine_cancel_all(NULL));
+    CHECK_FAILS(INVALID, "engine", takt_engine_step(NULL, NULL));
     CHECK_FAILS(INVALID, "runtime", takt_runtime_set_threads(NULL, 1, 1));
 }
 
