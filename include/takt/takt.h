@@ -3,6 +3,11 @@
  * Promise
  *   Nothing here prints, exits, aborts, installs a handler, changes the environment, opens a socket or throws. Every
  *   failure is a status and a sentence that names the thing and the value. Two runtimes can live in one process.
+ *   The same seed gives the same tokens, bit for bit the same logits behind them, however a request is computed: alone or
+ *   in a batch, in any chunks, from cached or forked pages, after it gave its pages away, imported, with drafts or without,
+ *   on any number of threads. On the cpu backend that holds for quantized and float32 weights, across the instruction sets
+ *   of x86-64 too; for float16 and bfloat16 weights with takt_engine_options.deterministic. It is not promised between
+ *   backends, between x86-64 and 64-bit Arm, or between kv_types.
  *   Struct sizes, field offsets and constant values never change; fields are only appended.
  *
  * Vocabulary
