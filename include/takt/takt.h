@@ -126,6 +126,10 @@ enum {
     TAKT_DRAFTS_NGRAM   = 2,                                     /* what followed the same tokens earlier in this text */
     TAKT_DRAFTS_MODEL   = 3
 };
+/* When a draft is accepted. The classic rule of speculative sampling keeps the distribution, but which tokens come depends on
+ * the drafts, so the promise of equal tokens doesn't hold; takes 64 bytes for each token of the vocabulary. */
+enum { TAKT_DRAFT_RULE_MATCH = 0,                                /* while it is what the model samples itself      */
+       TAKT_DRAFT_RULE_REJECTION = 1 };                          /* with the ratio of the two models' probabilities */
 enum { TAKT_MAX_DRAFTS = 15 };                                   /* of one request in one step                     */
 #define TAKT_NO_STEP_GAP UINT64_MAX                              /* takt_engine_options.step_gap_ns                */
 #define TAKT_UNDEFINED_NS UINT64_MAX                             /* a time that doesn't exist; doubles use NaN      */
@@ -274,7 +278,7 @@ typedef struct takt_request_options {
     uint32_t              context_policy;     /* TAKT_CONTEXT_…                                                    */
     uint32_t              pinned_tokens;      /* at the start of the context, that a slide leaves; for a context that
                                                  slides, max_tokens is 1048576 at most                             */
-    uint32_t              reserved;           /* 0                                                                 */
+    uint32_t              draft_rule;         /* TAKT_DRAFT_RULE_…                                                 */
 } takt_request_options;
 
 /* ---- What the library fills -------------------------------------------------------------------------------------- */

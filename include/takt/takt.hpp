@@ -130,6 +130,7 @@ struct RequestOptions {
     std::int32_t priority = 0;
     std::uint32_t drafts = TAKT_DRAFTS_DEFAULT;
     std::uint32_t max_drafts = 0;
+    std::uint32_t draft_rule = TAKT_DRAFT_RULE_MATCH;
     bool keep_state = false;  // for Request::fork() and export_state(), while the Request lives
     std::uint32_t context_policy = TAKT_CONTEXT_STOP;
     std::uint32_t pinned_tokens = 0;
@@ -216,6 +217,7 @@ public:
         options.priority = from.priority;
         options.drafts = from.drafts;
         options.max_drafts = from.max_drafts;
+        options.draft_rule = from.draft_rule;
         options.keep_state = from.keep_state ? 1 : 0;
         options.context_policy = from.context_policy;
         options.pinned_tokens = from.pinned_tokens;

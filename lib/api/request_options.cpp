@@ -76,7 +76,6 @@ void read_callbacks(const takt_request_options& given, RequestOptions& options) 
 Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     TAKT_RETURN_IF_ERROR(check_switch(given.ignore_eos, "ignore_eos"));
     TAKT_RETURN_IF_ERROR(check_switch(given.keep_state, "keep_state"));
-    TAKT_RETURN_IF_ERROR(check_reserved(given.reserved, "reserved"));
     TAKT_RETURN_IF_ERROR(
         check_flags(given.prompt_flags, TAKT_ADD_SPECIAL | TAKT_PARSE_SPECIAL, "prompt_flags"));
     RequestOptions options;
@@ -91,6 +90,11 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     }
     options.drafts = static_cast<DraftSource>(given.drafts);
     options.max_drafts = given.max_drafts;
+    if (given.draft_rule > TAKT_DRAFT_RULE_REJECTION) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("draft_rule is {}, must be 0 or 1 (TAKT_DRAFT_RULE_…).", given.draft_rule));
+    }
+    options.reject_drafts = given.draft_rule == TAKT_DRAFT_RULE_REJECTION;
     options.keep_state = given.keep_state != 0;
     if (given.context_policy > TAKT_CONTEXT_SLIDE) {
         return Status(

@@ -94,10 +94,15 @@ Status DraftModel::take_guess(const Job& job, const StepOutput& output, size_t p
     if (vocab_size != scratch.vocab_size()) return {};
     const size_t n_tokens = request.tokens.size();
     request.tokens.insert(request.tokens.end(), ids.begin(), ids.end());  // there is room for all drafts
-    const Result<int32_t> id = request.sampler.sample(output.logits.subspan(place * vocab_size, vocab_size),
-                                                      request.tokens, request.n_tokens(), scratch);
+    const std::span<const float> logits = output.logits.subspan(place * vocab_size, vocab_size);
+    const Result<int32_t> id = request.sampler.sample(logits, request.tokens, request.n_tokens(), scratch);
+    Status told;
+    if (id.ok() && request.drafts->by_rejection()) {
+        told =
+            request.sampler.probabilities(logits, request.tokens, scratch, request.drafts->row(ids.size()));
+    }
     request.tokens.resize(n_tokens);
-    if (id.ok()) ids.push_back(*id);
+    if (id.ok() && told.ok()) ids.push_back(*id);
     return {};
 }
 

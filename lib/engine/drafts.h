@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "engine/draft_length.h"
@@ -48,7 +49,18 @@ struct Drafts {
         rests_until = n_tokens;
     }
 
-    std::vector<int32_t> ids;  // sized when made
+    // For the classic rule: what each draft was drawn from, and room for what the model says.
+    void make_room_for_probabilities(uint32_t vocab_size) {
+        probabilities.resize(size_t{kMaxDrafts + 1} * vocab_size);
+    }
+    bool by_rejection() const { return !probabilities.empty(); }
+    std::span<float> row(size_t i) {
+        const size_t vocab_size = probabilities.size() / (kMaxDrafts + 1);
+        return std::span<float>(probabilities).subspan(i * vocab_size, vocab_size);
+    }
+
+    std::vector<int32_t> ids;          // sized when made
+    std::vector<float> probabilities;  // [kMaxDrafts + 1][vocab_size], or empty
     DraftLength length;
     uint32_t most;
     size_t rests_until = 0;

@@ -163,6 +163,11 @@ Status Engine::Impl::check_all_but_prompt(const RequestOptions& request) const {
     TAKT_RETURN_IF_ERROR(check_range("max_drafts", request.max_drafts, 0, kMaxDrafts));
     if (request.drafts == DraftSource::model && !options.draft_model)
         return Status(StatusCode::invalid_argument, "drafts asks for the draft model, the engine has none.");
+    if (request.reject_drafts && options.deterministic)
+        return Status(
+            StatusCode::invalid_argument,
+            "draft_rule is TAKT_DRAFT_RULE_REJECTION, which a deterministic engine doesn't have: tokens "
+            "would depend on the drafts.");
     TAKT_RETURN_IF_ERROR(check_stop_strings(request.stop_strings));
     return request.sampler.check(vocab_size());
 }
@@ -179,6 +184,8 @@ std::unique_ptr<Drafts> Engine::Impl::new_drafts(const RequestOptions& request, 
     } else {
         drafts->ngrams = std::make_unique<NgramIndex>(max_total);
     }
+    const bool draws = !SamplerOptions(request.sampler).is_greedy();
+    if (request.reject_drafts && draws) drafts->make_room_for_probabilities(vocab_size());
     return drafts;
 }
 

@@ -68,7 +68,10 @@ struct RequestOptions {
     // Entry of the call, where that was before Engine::submit; empty: now.
     std::optional<uint64_t> submitted_ns;
     DraftSource drafts = DraftSource::automatic;
-    uint32_t max_drafts = 0;                     // in a step; 0: as many as are sensible
+    uint32_t max_drafts = 0;  // in a step; 0: as many as are sensible
+    // A draft is accepted by the classic rule of speculative sampling (see keep_or_redraw): the same
+    // distribution, but not the tokens that come without drafts.
+    bool reject_drafts = false;
     std::function<bool(const Event&)> on_event;  // false cancels; empty: events are pulled
     std::function<void()> on_release;            // once, after the last callback
 };

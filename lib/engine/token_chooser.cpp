@@ -5,10 +5,12 @@
 
 #include <fmt/format.h>
 
+#include "sampler/rejection.h"
+
 namespace takt {
 
-Result<int32_t> TokenChooser::pick(const RunningRequest& request, const StepOutput& output,
-                                   size_t output_row) {
+Result<int32_t> TokenChooser::pick(const RunningRequest& request, const StepOutput& output, size_t output_row,
+                                   uint32_t draft) {
     if (request.greedy) {
         const int32_t id = output.argmax[output_row];
         if (id >= 0) return id;
@@ -16,12 +18,26 @@ Result<int32_t> TokenChooser::pick(const RunningRequest& request, const StepOutp
                       fmt::format("The logits are not finite at generated token {}.", request.n_generated()));
     }
     const std::span<const float> logits = output.logits.subspan(output_row * vocab_size_, vocab_size_);
-    Result<int32_t> id = request.sampler.sample(logits, request.tokens, request.n_tokens(), scratch_);
+    const bool decides = draft < request.n_drafts && request.drafts->by_rejection();
+    Result<int32_t> id = decides
+                             ? decide_draft(request, logits, draft)
+                             : request.sampler.sample(logits, request.tokens, request.n_tokens(), scratch_);
     if (id.ok()) return id;
     const std::string_view what =
         id.status().code() == StatusCode::logits_not_finite ? "The logits are not finite" : "Sampling failed";
     return Status(id.status().code(), fmt::format("{} at generated token {}: {}", what, request.n_generated(),
                                                   id.status().message()));
+}
+
+// By the classic rule; what n-grams guess is taken for sure.
+Result<int32_t> TokenChooser::decide_draft(const RunningRequest& request, std::span<const float> logits,
+                                           uint32_t draft) {
+    Drafts& drafts = *request.drafts;
+    const std::span<float> model = drafts.row(kMaxDrafts);
+    TAKT_RETURN_IF_ERROR(request.sampler.probabilities(logits, request.tokens, scratch_, model));
+    const std::span<const float> drawn_from = drafts.sequence ? drafts.row(draft) : std::span<const float>();
+    return keep_or_redraw(drafts.ids[draft], model, drawn_from, request.sampler.options().seed,
+                          request.n_tokens());
 }
 
 bool TokenChooser::ends_generation(const RequestOptions& options, int32_t id) const {
@@ -38,9 +54,10 @@ FinishReason TokenChooser::reason_to_end(const RunningRequest& request, bool end
 }
 
 // False where the request ends with it.
-bool TokenChooser::choose_one(RunningRequest& request, const StepOutput& output, size_t output_row) {
+bool TokenChooser::choose_one(RunningRequest& request, const StepOutput& output, size_t output_row,
+                              uint32_t draft) {
     RunningRequest::Outcome& outcome = request.outcome;
-    const Result<int32_t> id = pick(request, output, output_row);
+    const Result<int32_t> id = pick(request, output, output_row, draft);
     if (!id.ok()) {
         outcome.reason = FinishReason::error;
         outcome.status = id.status();
@@ -61,7 +78,7 @@ uint32_t TokenChooser::choose(RunningRequest& request, const StepOutput& output,
                               uint64_t computed_ns) {
     RunningRequest::Outcome& outcome = request.outcome;
     const bool is_first = request.n_generated() == 0;
-    for (uint32_t i = 0; choose_one(request, output, output_row + i); ++i) {
+    for (uint32_t i = 0; choose_one(request, output, output_row + i, i); ++i) {
         if (i == request.n_drafts || outcome.tokens.back().id != request.drafts->ids[i]) break;
     }
     outcome.end_ns = clock_.now_ns();

@@ -23,8 +23,11 @@ public:
     SamplerScratch& scratch() { return scratch_; }
 
 private:
-    bool choose_one(RunningRequest& request, const StepOutput& output, size_t output_row);
-    Result<int32_t> pick(const RunningRequest& request, const StepOutput& output, size_t output_row);
+    bool choose_one(RunningRequest& request, const StepOutput& output, size_t output_row, uint32_t draft);
+    Result<int32_t> pick(const RunningRequest& request, const StepOutput& output, size_t output_row,
+                         uint32_t draft);
+    Result<int32_t> decide_draft(const RunningRequest& request, std::span<const float> logits,
+                                 uint32_t draft);
     bool ends_generation(const RequestOptions& options, int32_t id) const;
     FinishReason reason_to_end(const RunningRequest& request, bool ends) const;
 

@@ -156,8 +156,9 @@ SamplerScratch::SamplerScratch(uint32_t vocab_size)
 SamplerChain::SamplerChain(SamplerOptions options, uint32_t vocab_size)
     : options_(std::move(options)), vocab_size_(vocab_size) {}
 
-Result<int32_t> SamplerChain::sample(std::span<const float> logits, std::span<const int32_t> history,
-                                     uint64_t position, SamplerScratch& scratch) const {
+// Bias and penalties. logits becomes what is drawn from; returns the highest.
+Result<float> SamplerChain::prepare(std::span<const float>& logits, std::span<const int32_t> history,
+                                    SamplerScratch& scratch) const {
     std::vector<float>& maxima = scratch.maxima;
     if (!block_maxima(logits, maxima)) return not_finite(logits);
     if (options_.has_penalties() || !options_.logit_bias.empty()) {
@@ -165,18 +166,54 @@ Result<int32_t> SamplerChain::sample(std::span<const float> logits, std::span<co
         logits = scratch.logits;
         block_maxima(logits, maxima);  // which may be -infinity now
     }
-    const auto best = std::max_element(maxima.begin(), maxima.end());  // the first of equals
-    if (*best == -INFINITY) {
-        return Status(StatusCode::no_token_allowed,
-                      fmt::format("No token is allowed: logit_bias forbids all {} of them.", vocab_size_));
-    }
+    const float highest = *std::ranges::max_element(maxima);
+    if (highest != -INFINITY) return highest;
+    return Status(StatusCode::no_token_allowed,
+                  fmt::format("No token is allowed: logit_bias forbids all {} of them.", vocab_size_));
+}
+
+int32_t SamplerChain::first_with(std::span<const float> logits, float highest,
+                                 const SamplerScratch& scratch) const {
+    const auto block =
+        static_cast<size_t>(std::ranges::find(scratch.maxima, highest) - scratch.maxima.begin());
+    const std::span<const float> own = block_of(logits, block);
+    return static_cast<int32_t>(block * kLogitBlock) +
+           static_cast<int32_t>(std::ranges::find(own, highest) - own.begin());
+}
+
+Result<int32_t> SamplerChain::sample(std::span<const float> logits, std::span<const int32_t> history,
+                                     uint64_t position, SamplerScratch& scratch) const {
+    const Result<float> highest = prepare(logits, history, scratch);
+    if (!highest.ok()) return highest.status();
+    if (options_.is_greedy()) return first_with(logits, *highest, scratch);
+    return draw(logits, *highest, position, scratch);
+}
+
+Status SamplerChain::probabilities(std::span<const float> logits, std::span<const int32_t> history,
+                                   SamplerScratch& scratch, std::span<float> out) const {
+    const Result<float> highest = prepare(logits, history, scratch);
+    if (!highest.ok()) return highest.status();
+    std::ranges::fill(out, 0.0f);
     if (options_.is_greedy()) {
-        const auto block = static_cast<size_t>(best - maxima.begin());
-        const auto found = std::ranges::find(block_of(logits, block), *best);
-        return static_cast<int32_t>(block * kLogitBlock) +
-               static_cast<int32_t>(found - block_of(logits, block).begin());
+        out[static_cast<size_t>(first_with(logits, *highest, scratch))] = 1;
+        return {};
     }
-    return draw(logits, *best, position, scratch);
+    if (narrow(logits, *highest, scratch)) {
+        const double sum = weigh(*highest, options_.temperature, scratch.candidates, scratch.weights);
+        for (size_t i = 0; i < scratch.candidates.size(); ++i)
+            out[static_cast<size_t>(scratch.candidates[i].id)] = static_cast<float>(scratch.weights[i] / sum);
+        return {};
+    }
+    double sum = 0;
+    for (size_t block = 0; block < scratch.maxima.size(); ++block) {
+        const std::span<const float> own = block_of(logits, block);
+        const std::span<float> weights = out.subspan(block * kLogitBlock, own.size());
+        weights_of_block(own, *highest, 1.0f / options_.temperature, weights);
+        sum += sum_of<float>(weights);
+    }
+    const auto inverse = static_cast<float>(1 / sum);
+    for (float& weight : out) weight *= inverse;
+    return {};
 }
 
 Status SamplerChain::change_logits(std::span<const float> logits, std::span<const int32_t> history,
@@ -215,19 +252,16 @@ void SamplerChain::penalize(std::span<const int32_t> history, SamplerScratch& sc
     }
 }
 
-int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_t position,
-                           SamplerScratch& scratch) const {
+// Leaves what may be drawn among the candidates; false: every token may.
+bool SamplerChain::narrow(std::span<const float> logits, float highest, SamplerScratch& scratch) const {
     const bool cut_to_k = options_.top_k > 0 && options_.top_k < logits.size();
-    const double random = random_unit(options_.seed, position);
-    if (!cut_to_k && options_.top_p == 1 && options_.min_p == 0)
-        return draw_from_all(logits, highest, random, scratch);
+    if (!cut_to_k && options_.top_p == 1 && options_.min_p == 0) return false;
     std::vector<Candidate>& candidates = scratch.candidates;
-    std::vector<double>& weights = scratch.weights;
     candidates.clear();
     if (cut_to_k) {
         keep_top_k(logits, scratch.maxima, options_.top_k, scratch.sums, candidates);
         if (options_.top_p < 1) {
-            const double wanted = options_.top_p * weigh(highest, 1, candidates, weights);
+            const double wanted = options_.top_p * weigh(highest, 1, candidates, scratch.weights);
             double sum = 0;
             cut_to_weight(highest, wanted, candidates.size(), 0, sum, candidates);
         }
@@ -237,9 +271,16 @@ int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_
         collect(logits, scratch.maxima, highest + std::log(options_.min_p) - 0.01f, INFINITY, candidates);
     }
     if (options_.min_p > 0) keep_min_p(highest, options_.min_p, candidates);
-    const double drawn = random * weigh(highest, options_.temperature, candidates, weights);
+    return true;
+}
+
+int32_t SamplerChain::draw(std::span<const float> logits, float highest, uint64_t position,
+                           SamplerScratch& scratch) const {
+    const double random = random_unit(options_.seed, position);
+    if (!narrow(logits, highest, scratch)) return draw_from_all(logits, highest, random, scratch);
+    const double drawn = random * weigh(highest, options_.temperature, scratch.candidates, scratch.weights);
     double before = 0;
-    return candidates[find_drawn<double>(weights, drawn, before)].id;
+    return scratch.candidates[find_drawn<double>(scratch.weights, drawn, before)].id;
 }
 
 // By id: first the block, then the token in it.

@@ -58,9 +58,17 @@ public:
     // counter of its random number. Errors: logits_not_finite, no_token_allowed.
     Result<int32_t> sample(std::span<const float> logits, std::span<const int32_t> history, uint64_t position,
                            SamplerScratch& scratch) const;
+    // What sample() draws from: a number for each token of the vocabulary, which add up to 1 but for
+    // rounding.
+    Status probabilities(std::span<const float> logits, std::span<const int32_t> history,
+                         SamplerScratch& scratch, std::span<float> out) const;
     const SamplerOptions& options() const { return options_; }
 
 private:
+    Result<float> prepare(std::span<const float>& logits, std::span<const int32_t> history,
+                          SamplerScratch& scratch) const;
+    int32_t first_with(std::span<const float> logits, float highest, const SamplerScratch& scratch) const;
+    bool narrow(std::span<const float> logits, float highest, SamplerScratch& scratch) const;
     Status change_logits(std::span<const float> logits, std::span<const int32_t> history,
                          SamplerScratch& scratch) const;
     void penalize(std::span<const int32_t> history, SamplerScratch& scratch) const;

@@ -89,7 +89,7 @@ AT(takt_request_options, drafts, 188, 4);
 AT(takt_request_options, max_drafts, 192, 4);
 AT(takt_request_options, context_policy, 196, 4);
 AT(takt_request_options, pinned_tokens, 200, 4);
-AT(takt_request_options, reserved, 204, 4);
+AT(takt_request_options, draft_rule, 204, 4);
 
 FIXED(takt_event_size, sizeof(takt_event) == 136);
 AT(takt_event, struct_size, 0, 8);

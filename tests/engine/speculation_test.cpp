@@ -225,6 +225,33 @@ TEST_CASE("logits that aren't finite behind a draft end the request where they w
     CHECK(drafted.heard.message == plain.heard.message);
 }
 
+TEST_CASE("by the classic rule a sampled text comes from the same logits, and greedy ones are as ever") {
+    Fixture fixture(with_draft_model());
+    script_draft(fixture.script, repeating);
+    Engine& engine = fixture.start();
+    for (const DraftSource drafts : {DraftSource::ngram, DraftSource::model}) {
+        RequestOptions options = prompt_of(10, 200);
+        options.ignore_eos = true;
+        options.reject_drafts = true;
+        const Told greedy = run_with(engine, options, drafts);
+        check_same(run_with(engine, options, DraftSource::none), greedy);
+        options.sampler.temperature = 0.5f;  // the token that stands out has nearly all probability
+        uint32_t n_likely = 0;
+        const Told drafted = run_with(engine, options, drafts);
+        REQUIRE(drafted.heard.ids.size() == 200);
+        for (size_t i = 0; i < 200; ++i) {
+            std::vector<int32_t> before = options.prompt_ids;
+            before.insert(before.end(), drafted.heard.ids.begin(),
+                          drafted.heard.ids.begin() + static_cast<ptrdiff_t>(i));
+            n_likely += drafted.heard.ids[i] == repeating(before);
+        }
+        CHECK(n_likely > 150);
+        CHECK(n_likely < 200);
+        CHECK(drafted.timeline.accepted[0] > 20);
+        CHECK(drafted.timeline.accepted[0] < drafted.timeline.drafted[0]);
+    }
+}
+
 TEST_CASE("speculation that can't be is refused by name") {
     {
         Fixture fixture;
@@ -237,6 +264,17 @@ TEST_CASE("speculation that can't be is refused by name") {
         options.drafts = DraftSource::ngram;
         options.max_drafts = kMaxDrafts + 1;
         CHECK(engine.submit(options).status().code() == StatusCode::invalid_argument);
+    }
+    {
+        EngineOptions options;
+        options.deterministic = true;
+        Fixture fixture(options);
+        RequestOptions request = prompt_of(10, 5);
+        request.drafts = DraftSource::ngram;
+        request.reject_drafts = true;
+        const auto refused = fixture.start().submit(request);
+        CHECK(refused.status().code() == StatusCode::invalid_argument);
+        CHECK(std::string(refused.status().message()).find("deterministic") != std::string::npos);
     }
     Fixture fixture;
     fixture.start();

@@ -87,6 +87,7 @@ TEST_CASE("nor does a step with drafts, from a draft model or the text") {
         RequestOptions options = steady_request(i);
         options.max_tokens = 240;
         options.drafts = i % 3 == 0 ? DraftSource::ngram : DraftSource::model;
+        options.reject_drafts = i % 2 == 1;
         requests.push_back(std::move(*engine.submit(std::move(options))));
     }
     for (const auto& request : requests) REQUIRE(request->wait(UINT64_MAX).ok());
