@@ -307,7 +307,7 @@ struct takt_event {
     uint32_t    step_token_index; /* token: its place among them; all have the same computed_ns and ready_ns        */
     uint64_t    dropped_tokens; /* that had slid out of the context before this token was computed                 */
     uint32_t    n_slides;       /* times that it had slid                                                          */
-    uint32_t    reserved;
+    uint32_t    cached_tokens;  /* of the prompt, taken from earlier work instead of computed                      */
 };
 
 /* Nearest-rank percentiles in ns; NaN where count is 0. */

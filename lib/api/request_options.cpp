@@ -169,6 +169,7 @@ takt_event to_c(const Event& event) {
     out.step_token_index = event.step_token_index;
     out.dropped_tokens = event.dropped_tokens;
     out.n_slides = event.n_slides;
+    out.cached_tokens = event.cached_tokens;
     return out;
 }
 

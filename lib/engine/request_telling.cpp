@@ -13,6 +13,7 @@ Event RequestState::make_event(EventType type, uint32_t step_rows) const {
     event.type = type;
     event.step_rows = step_rows;
     event.n_slides = timeline_.n_slides;
+    event.cached_tokens = static_cast<uint32_t>(timeline_.cached_tokens);
     event.dropped_tokens = timeline_.dropped_tokens;
     event.submitted_ns = timeline_.submitted_ns;
     event.scheduled_ns = timeline_.scheduled_ns.value_or(UINT64_MAX);

@@ -113,7 +113,7 @@ AT(takt_event, step_tokens, 112, 4);
 AT(takt_event, step_token_index, 116, 4);
 AT(takt_event, dropped_tokens, 120, 8);
 AT(takt_event, n_slides, 128, 4);
-AT(takt_event, reserved, 132, 4);
+AT(takt_event, cached_tokens, 132, 4);
 
 FIXED(takt_distribution_size, sizeof(takt_distribution) == 40);
 AT(takt_distribution, count, 0, 8);

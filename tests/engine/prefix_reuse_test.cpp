@@ -29,6 +29,7 @@ Outcome run_one(Engine& engine, RequestOptions options) {
     REQUIRE(request.ok());
     INFO(heard.message);
     REQUIRE(heard.reason == FinishReason::length);
+    for (const Event& event : heard.events) CHECK(event.cached_tokens == (*request)->timing().cached_tokens);
     return {heard.ids, (*request)->timing()};
 }
 
