@@ -1,5 +1,5 @@
-// Promises of the engine as its users see them: named scenarios, each ratio measured turn about in one run; a
-// JSON object a row. tests/promises/engine.py judges them.
+// Promises of the engine as its users see them: named scenarios, each ratio measured turn about in one run.
+// Prints a JSON object a row; tests/promises/engine.py judges.
 //   engine_bench SCENARIO MODEL.gguf [DRAFT_MODEL.gguf]
 #include <cstdio>
 #include <cstring>

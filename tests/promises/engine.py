@@ -105,7 +105,7 @@ def useless(name):
     row = scenario("useless_drafts", QWEN, QWEN_SMALL)[name]
     # Where much is accepted it is another promise that was measured.
     near_none = row["accepted"] <= 0.1 * row["drafted"]
-    text = f"{row['slower'] - 1:+.1%}, {row['accepted']} of {row['drafted']} drafts accepted{other_tokens(row)}"
+    text = f"{row['slower'] - 1:+.1%} ({row['slower_with_prefill'] - 1:+.1%} with its prompt), {row['accepted']} of {row['drafted']} drafts accepted{other_tokens(row)}"
     return row["same_tokens"] and near_none and row["slower"] <= 1.05, text
 
 
@@ -127,7 +127,7 @@ def corruptions(preset):
     program, name = ROOT / f"build/{preset}/bin/engine_tests", "damaged states are refused by the engine and leave no page behind"
     if not program.is_file():
         raise NotHere(f"there is no build/{preset}; ./dev build {preset}")
-    if name not in run(program, "--list-test-names-only", name).stdout:
+    if name not in subprocess.run([str(program), "--list-test-names-only", name], capture_output=True, text=True).stdout:
         raise NotHere(f"build/{preset} is older than this test")
     out = subprocess.run([str(program), name], capture_output=True, text=True, timeout=LIMIT_SECONDS,
                          env={**os.environ, "TAKT_CORRUPTIONS": "10000"})

@@ -1,5 +1,4 @@
-// What scenarios share: a stack of a model, requests and what they gave, numbers of several rounds, a row of
-// JSON.
+// What scenarios share: a runtime with its models, requests and what they gave, numbers, a row of JSON.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// Drafts change when tokens come: how much sooner, beside what their costs predict, and what useless ones
-// cost.
+// Drafts change when tokens come: how much sooner, beside what costs predict, and what useless ones cost.
 #include <map>
 
 #include "scenarios.h"
@@ -144,7 +143,7 @@ takt::RequestOptions unguessable(const Stack& stack, uint32_t drafts, uint32_t r
 void useless_drafts(const Stack& stack) {
     takt::Engine engine(stack.model(), engine_options(stack, nullptr));
     for (const uint32_t drafts : {uint32_t{TAKT_DRAFTS_NGRAM}, uint32_t{TAKT_DRAFTS_MODEL}}) {
-        std::vector<double> factors;
+        std::vector<double> factors, whole;
         uint64_t n_drafted = 0, n_accepted = 0;
         bool same = true;
         for (uint32_t round = 0; round <= kRounds; ++round) {
@@ -155,12 +154,15 @@ void useless_drafts(const Stack& stack) {
             same = same && with.ids == without.ids;
             if (round == 0) continue;
             factors.push_back(with.timing.tpot_ns / without.timing.tpot_ns);
+            whole.push_back(static_cast<double>(with.timing.e2e_ns) /
+                            static_cast<double>(without.timing.e2e_ns));
             n_drafted += sum(with.timing.drafted);
             n_accepted += sum(with.timing.accepted);
         }
         Row(drafts == TAKT_DRAFTS_NGRAM ? "useless_ngrams" : "useless_draft_model")
             .add("same_tokens", same)
             .add("slower", median(factors))
+            .add("slower_with_prefill", median(whole))
             .add("drafted", n_drafted)
             .add("accepted", n_accepted);
     }
