@@ -30,6 +30,8 @@ class Topic:
             verdict, measured = "not here", str(reason)
         except subprocess.CalledProcessError as error:
             verdict, measured = "short", f"{error.cmd[0]} ended with {error.returncode}: {(error.stderr or '')[-300:]}"
+        except subprocess.TimeoutExpired as error:
+            verdict, measured = "short", f"{error.cmd[0]} was not through in {error.timeout:.0f} s"
         self.rows.append(verdict)
         print(f"{verdict:<9} {promise:<66} {wanted:<22} {measured}", flush=True)
 
