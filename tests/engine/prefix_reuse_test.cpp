@@ -74,6 +74,30 @@ TEST_CASE("the same prompt again computes one page at most, and at least one row
     }
 }
 
+TEST_CASE("requests that come together compute the start that they share once") {
+    EngineOptions options;
+    options.chunk_tokens = 64;
+    Fixture fixture(options, GENERATE(0, 1) == 0 ? tiny_llama() : tiny_gemma());
+    Gate gate;
+    fixture.hold_steps(gate);
+    Engine& engine = fixture.start();
+    auto first = engine.submit(prompt_of(3, 1));  // holds the step while the others come
+    gate.wait_for_arrivals(1);
+    std::vector<Heard> heard(8);
+    std::vector<std::unique_ptr<Request>> requests;
+    for (int i = 0; i < 8; ++i)
+        requests.push_back(
+            std::move(*submit(engine, with_start(100, 20, i, 5), heard[static_cast<size_t>(i)])));
+    gate.open();
+    uint64_t n_cached = 0;
+    for (const auto& request : requests) {
+        REQUIRE(request->wait(UINT64_MAX).ok());
+        n_cached += request->timing().cached_tokens;
+    }
+    CHECK(n_cached >= 6 * 96);
+    for (const Heard& one : heard) CHECK(one.reason == FinishReason::length);
+}
+
 TEST_CASE("requests that run at once, end early and come again get the tokens of each alone") {
     const auto model = GENERATE(0, 1) == 0 ? tiny_llama() : tiny_gemma();
     EngineOptions options;
