@@ -154,7 +154,8 @@ void Worker::add_prompt_rows(uint32_t budget) {
         for (const Running& request : running_) {
             if (request->preempted || !request->in_prefill() || request->n_rows > 0) continue;
             if ((request->n_computed > 0) != begun || budget == 0) continue;
-            const uint32_t n_rows = std::min(budget, request->n_to_compute());
+            uint32_t n_rows = std::min(budget, request->n_to_compute());
+            if (limits_.prefix_reuse) n_rows = request->pages->rows_to_snapshot(request->n_computed, n_rows);
             if (!make_room(*request, n_rows)) continue;
             step_.add_rows(*request, n_rows);
             budget -= n_rows;
