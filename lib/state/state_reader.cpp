@@ -30,8 +30,10 @@ std::string type_name(uint32_t id) {
 Status check_row(const std::string& name, const StateRow& found, const StateRow& here) {
     if (found.n_kv_heads == 0 || here.n_kv_heads == 0) {  // recurrent
         if (found == here) return {};
-        return mismatch("{} is [{} heads, {} keys or floats] in the exported state, [{}, {}] here.", name,
-                        found.n_kv_heads, found.key_dim, here.n_kv_heads, here.key_dim);
+        if (found.n_kv_heads == 0 && here.n_kv_heads == 0 && found.key_dim != here.key_dim)
+            return mismatch("{} has {} floats in the exported state, {} here.", name, found.key_dim,
+                            here.key_dim);
+        return mismatch("{} is a state of another kind or group in the exported state.", name);
     }
     struct Field {
         const char* what;

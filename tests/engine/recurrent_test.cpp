@@ -98,6 +98,7 @@ TEST_CASE("a fork of a running request and its source don't see each other") {
     const std::vector<int32_t> whole = answer(plain.engine(), drawn(prompt, 60)).ids;
     Heard heard;
     std::vector<std::unique_ptr<Request>> forks;
+    std::vector<Heard> said(8);
     std::vector<size_t> lengths;
     Request* running = nullptr;
     std::atomic<bool> ready{false};
@@ -105,7 +106,10 @@ TEST_CASE("a fork of a running request and its source don't see each other") {
     ask.on_event = [&](const Event& event) {
         ready.wait(false);
         if (event.type == EventType::token && event.token_index % 13 == 5) {
-            auto fork = fixture->fork(*running, drawn({}, 20), 0);
+            RequestOptions more = drawn({}, 20);
+            Heard& own = said[forks.size()];
+            more.on_event = [&own](const Event& one) { return own.hear(one); };
+            auto fork = fixture->fork(*running, std::move(more), 0);
             if (fork.ok()) forks.push_back(std::move(*fork));
             lengths.push_back(50 + event.token_index + 1);
         }
@@ -124,7 +128,8 @@ TEST_CASE("a fork of a running request and its source don't see each other") {
         const auto ids = forks[i]->prompt_ids();
         CHECK(std::vector<int32_t>(ids.begin(), ids.end()) == first(joined(prompt, whole), lengths[i]));
         CHECK(forks[i]->finish_reason() == FinishReason::length);
-        CHECK(forks[i]->timing().generated_tokens == 20);
+        const Answer alone = answer(plain.engine(), drawn(first(joined(prompt, whole), lengths[i]), 20));
+        CHECK(said[i].ids == alone.ids);
     }
 }
 
