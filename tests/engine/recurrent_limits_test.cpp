@@ -1,4 +1,5 @@
 // Recurrent state beside drafts, kept requests, contexts that slide and what an engine refuses.
+#include "engine/profile.h"
 #include "recurrent_fixture.h"
 
 namespace takt {
@@ -85,6 +86,21 @@ TEST_CASE("a kept request whose slot is forked without room for a copy goes on a
         CHECK(heard[i].ids == answer(plain.engine(), alone).ids);
         CHECK(forks[i]->timing().cached_tokens == 39);
     }
+}
+
+TEST_CASE("a profile counts recurrent state with keys and values") {
+    RecurrentEngine fixture(true, small_context());
+    ProfileOptions options;
+    options.n_sequences = 3;
+    options.first_position = 40;
+    options.repetitions = 1;
+    options.kv_dtype = DType::f32;
+    const auto profile = profile_step(fixture->runtime(), *recurrent_model(), options);
+    INFO(profile.status().message());
+    REQUIRE(profile.ok());
+    const uint64_t kv_floats = (41 + kRecurrentWindow) * 2 * (32 + 32), recurrent = 2 * (192 + 64);
+    CHECK(profile->kv_bytes == 3 * (kv_floats + recurrent) * sizeof(float));
+    CHECK(profile->median_ns > 0);
 }
 
 TEST_CASE("a context that slides computes its recurrent state anew") {
