@@ -40,6 +40,11 @@ struct CheckOp {
     }
     Status operator()(const EmbedOp& embed) const { return packable(embed.table); }
     Status operator()(const MatmulOp& matmul) const { return packable(matmul.weight); }
+    Status operator()(const ShortConvOp& conv) const { return recurrent(conv.state); }
+    Status operator()(const GatedRecurrenceOp& recurrence) const { return recurrent(recurrence.state); }
+    Status recurrent(RecurrentStateId id) const {
+        return refuse(op, fmt::format("{} is recurrent state", program.state(id).name));
+    }
     Status operator()(const auto&) const { return {}; }
 };
 

@@ -33,6 +33,8 @@ ReferenceExecutable::ReferenceExecutable(std::shared_ptr<const Program> program,
       pool_(pool),
       rows_(options) {
     argmax_.reserve(options.max_output_rows);
+    if (!program_->recurrent_states.empty())
+        slots_.reserve(size_t{options.max_sequences} * program_->groups.size());
 }
 
 Result<StepOutput> ReferenceExecutable::run(const StepBatch& batch) {
@@ -41,6 +43,7 @@ Result<StepOutput> ReferenceExecutable::run(const StepBatch& batch) {
     const uint64_t start_ns = clock.now_ns();
     batch_ = &batch;
     rows_.place(batch);
+    remember_slots(batch);
     for (const Op& op : program_->ops) std::visit([this](const auto& o) { run_op(o); }, op);
     StepOutput output = collect(batch);
     batch_ = nullptr;
@@ -69,10 +72,6 @@ StepOutput ReferenceExecutable::collect(const StepBatch& batch) {
     return output;
 }
 
-Status ReferenceExecutable::commit(uint64_t sequence, uint32_t rows_kept) {
-    return rows_.check_commit(sequence, rows_kept);
-}
-
 Status ReferenceExecutable::copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) {
     TAKT_RETURN_IF_ERROR(check_page_copy(*program_, options_, group, from_page, to_page));
     const uint32_t n_pages = options_.n_pages[group];
@@ -80,6 +79,10 @@ Status ReferenceExecutable::copy_page(uint32_t group, uint32_t from_page, uint32
         if (program_->states[i].group != group) continue;
         copy_page_bytes(memory_.pages({i}).keys.as<std::byte>(), n_pages, from_page, to_page);
         copy_page_bytes(memory_.pages({i}).values.as<std::byte>(), n_pages, from_page, to_page);
+    }
+    for (uint32_t i = 0; i < program_->recurrent_states.size(); ++i) {
+        if (program_->recurrent_states[i].group == group)
+            copy_page_bytes(memory_.recurrent({i}).slots.as<std::byte>(), n_pages, from_page, to_page);
     }
     return {};
 }

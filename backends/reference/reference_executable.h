@@ -24,6 +24,8 @@ public:
     std::optional<DType> kv_dtype() const override { return options_.kv_dtype.value_or(DType::f32); }
     Status read_state(const StateRange& range, std::span<std::byte> out) override;
     Status write_state(const StateRange& range, std::span<const std::byte> in) override;
+    Status read_recurrent(const RecurrentRange& range, std::span<std::byte> out) override;
+    Status write_recurrent(const RecurrentRange& range, std::span<const std::byte> in) override;
     MemoryPlan memory() const override;
 
 private:
@@ -42,11 +44,20 @@ private:
     void run_op(const RopeOp& op);
     void run_op(const KvAppendOp& op);
     void run_op(const AttentionOp& op);
+    void run_op(const ShortConvOp& op);
+    void run_op(const GatedRecurrenceOp& op);
     void run_op(const GatedActivationOp& op);
     void run_op(const AddOp& op);
     void run_op(const ScaleOp& op);
     void run_op(const SoftCapOp& op);
     void run_op(const SelectRowsOp& op);
+    // reference_recurrent.cpp
+    void remember_slots(const StepBatch& batch);
+    std::span<float> slot_floats(RecurrentStateId state, uint32_t slot);
+    std::span<float> row_floats(RecurrentStateId state, uint32_t sequence, uint32_t row);
+    template <typename Body>
+    void each_row_in_order(RecurrentStateId state, Body body);
+
     void parallel(uint32_t n_tasks, FunctionRef<void(uint32_t task, uint32_t worker)> body);
 
     std::shared_ptr<const Program> program_;
@@ -57,6 +68,7 @@ private:
 
     const StepBatch* batch_ = nullptr;  // only while running
     BatchRows rows_;                    // of the last batch
+    std::vector<uint32_t> slots_;       // the same, [sequence][group], where there is recurrent state
     std::vector<int32_t> argmax_;
 };
 

@@ -14,6 +14,7 @@ struct Sizes {
     SlotPlan slot_plan;
     std::vector<uint64_t> slots;         // bytes
     std::vector<uint64_t> keys, values;  // bytes, per state
+    std::vector<uint64_t> recurrent, rows;
     uint64_t scores = 0, logits = 0, hidden = 0;
 };
 
@@ -28,6 +29,11 @@ Sizes plan_sizes(const Program& program, const CompileOptions& options, uint32_t
         const uint64_t positions = uint64_t{options.n_pages[state.group]} * options.page_tokens;
         sizes.keys.push_back(positions * state.n_kv_heads * state.key_dim * sizeof(float));
         sizes.values.push_back(positions * state.n_kv_heads * state.value_dim * sizeof(float));
+    }
+    for (const RecurrentStateDecl& state : program.recurrent_states) {
+        const uint64_t bytes = uint64_t{state.n_floats} * sizeof(float);
+        sizes.recurrent.push_back(options.n_pages[state.group] * bytes);
+        sizes.rows.push_back(uint64_t{options.max_sequences} * kStatesKept * bytes);
     }
     sizes.scores = uint64_t{n_threads} * options.max_context_tokens * sizeof(double);
     sizes.logits = uint64_t{options.max_output_rows} * program.vocab_size * sizeof(float);
@@ -51,6 +57,8 @@ MemoryPlan ReferenceMemory::plan(const Program& program, const CompileOptions& o
     plan.scratch_bytes += sizes.scores + sizes.logits + sizes.hidden;
     for (uint64_t bytes : sizes.keys) plan.state_bytes += bytes;
     for (uint64_t bytes : sizes.values) plan.state_bytes += bytes;
+    for (uint64_t bytes : sizes.recurrent) plan.state_bytes += bytes;
+    for (uint64_t bytes : sizes.rows) plan.scratch_bytes += bytes;
     return plan;
 }
 
@@ -68,6 +76,12 @@ Result<ReferenceMemory> ReferenceMemory::allocate(const Program& program, const 
         TAKT_RETURN_IF_ERROR(allocate_into(memory.pages_[i].keys, sizes.keys[i], "Pages of keys"));
         TAKT_RETURN_IF_ERROR(allocate_into(memory.pages_[i].values, sizes.values[i], "Pages of values"));
     }
+    memory.recurrent_.resize(program.recurrent_states.size());
+    for (size_t i = 0; i < memory.recurrent_.size(); ++i) {
+        RecurrentSlots& state = memory.recurrent_[i];
+        TAKT_RETURN_IF_ERROR(allocate_into(state.slots, sizes.recurrent[i], "Slots of recurrent state"));
+        TAKT_RETURN_IF_ERROR(allocate_into(state.rows, sizes.rows[i], "States of a step"));
+    }
     TAKT_RETURN_IF_ERROR(allocate_into(memory.scores_, sizes.scores, "Scores"));
     TAKT_RETURN_IF_ERROR(allocate_into(memory.logits_, sizes.logits, "Logits"));
     TAKT_RETURN_IF_ERROR(allocate_into(memory.hidden_, sizes.hidden, "Hidden rows"));
@@ -84,12 +98,14 @@ std::span<float> ReferenceMemory::row(ValueId value, uint32_t row) {
 uint64_t ReferenceMemory::state_bytes() const {
     uint64_t total = 0;
     for (const KvPages& pages : pages_) total += pages.keys.size_bytes() + pages.values.size_bytes();
+    for (const RecurrentSlots& state : recurrent_) total += state.slots.size_bytes();
     return total;
 }
 
 uint64_t ReferenceMemory::scratch_bytes() const {
     uint64_t total = scores_.size_bytes() + logits_.size_bytes() + hidden_.size_bytes();
     for (const AlignedBuffer& slot : slots_) total += slot.size_bytes();
+    for (const RecurrentSlots& state : recurrent_) total += state.rows.size_bytes();
     return total;
 }
 

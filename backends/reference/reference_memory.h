@@ -17,6 +17,13 @@ struct KvPages {
     AlignedBuffer keys, values;
 };
 
+// One recurrent state: its slots, and the states behind the last rows of each sequence of a step, [sequence]
+// [kStatesKept]: that behind row i at i % kStatesKept.
+struct RecurrentSlots {
+    AlignedBuffer slots, rows;
+};
+constexpr uint32_t kStatesKept = kMaxUndoneRows + 1;
+
 class ReferenceMemory {
 public:
     static MemoryPlan plan(const Program& program, const CompileOptions& options, uint32_t n_threads);
@@ -28,6 +35,7 @@ public:
         return scores_.as<double>().subspan(size_t{worker} * n_scores_, n_scores_);
     }
     KvPages& pages(StateId state) { return pages_[state.index]; }
+    RecurrentSlots& recurrent(RecurrentStateId state) { return recurrent_[state.index]; }
     std::span<float> logits() { return logits_.as<float>(); }
     std::span<float> hidden() { return hidden_.as<float>(); }
     uint64_t state_bytes() const;
@@ -38,6 +46,7 @@ private:
     SlotPlan slot_plan_;
     std::vector<AlignedBuffer> slots_;
     std::vector<KvPages> pages_;
+    std::vector<RecurrentSlots> recurrent_;
     AlignedBuffer scores_, logits_, hidden_;
     size_t n_scores_ = 0;
 };

@@ -98,6 +98,26 @@ void rope_row(const RopeOp& op, const float* factors, uint32_t position, std::sp
     }
 }
 
+void short_conv_row(MatrixView weight, std::span<const float> in, std::span<float> state,
+                    std::span<float> out) {
+    const size_t n = in.size(), n_before = weight.columns - 1;
+    for (size_t c = 0; c < n; ++c) {
+        const float* taps = weight.data + c * weight.columns;
+        double sum = 0;
+        for (size_t j = 0; j < n_before; ++j) sum += static_cast<double>(taps[j]) * state[j * n + c];
+        out[c] = static_cast<float>(sum + static_cast<double>(taps[n_before]) * in[c]);
+    }
+    std::copy(state.begin() + static_cast<std::ptrdiff_t>(n), state.end(), state.begin());
+    std::ranges::copy(in, state.end() - static_cast<std::ptrdiff_t>(n));
+}
+
+void gated_recurrence_row(std::span<const float> gate, std::span<const float> in, std::span<float> state) {
+    for (size_t i = 0; i < in.size(); ++i) {
+        const double keep = 1 / (1 + std::exp(-static_cast<double>(gate[i])));
+        state[i] = static_cast<float>(keep * state[i] + (1 - keep) * in[i]);
+    }
+}
+
 void gated_activation_row(Activation activation, std::span<const float> gate, std::span<const float> up,
                           std::span<float> out) {
     for (size_t i = 0; i < gate.size(); ++i) {

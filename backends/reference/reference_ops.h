@@ -26,6 +26,12 @@ void matmul_block(MatrixView weight, const float* bias, uint32_t first, uint32_t
 void rope_row(const RopeOp& op, const float* factors, uint32_t position, std::span<const float> in,
               std::span<float> out);
 
+// state: the inputs before, and the same with this one when done.
+void short_conv_row(MatrixView weight, std::span<const float> in, std::span<float> state,
+                    std::span<float> out);
+// state: the output before, and this one's when done.
+void gated_recurrence_row(std::span<const float> gate, std::span<const float> in, std::span<float> state);
+
 void gated_activation_row(Activation activation, std::span<const float> gate, std::span<const float> up,
                           std::span<float> out);
 

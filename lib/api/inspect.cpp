@@ -148,11 +148,13 @@ void write_program(JsonWriter& json, const Program& program) {
     json.key("state_groups");
     json.begin_array();
     for (size_t g = 0; g < program.groups.size(); ++g) {
-        const auto in_group = [g](const KvStateDecl& state) { return state.group == g; };
+        const auto in_group = [g](const auto& state) { return state.group == g; };
         json.begin_object();
         json.member("name", program.groups[g].name);
         json.member("window", program.groups[g].window);
-        json.member("n_states", std::count_if(program.states.begin(), program.states.end(), in_group));
+        json.member("recurrent", program.groups[g].recurrent);
+        json.member("n_states", std::ranges::count_if(program.states, in_group) +
+                                    std::ranges::count_if(program.recurrent_states, in_group));
         json.end_object();
     }
     json.end_array();

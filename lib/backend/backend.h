@@ -21,7 +21,8 @@
 
 namespace takt {
 
-struct StateRange;  // backend/state_form.h
+struct StateRange;      // backend/state_form.h
+struct RecurrentRange;  // the same
 
 // Bytes of weights done and in all; false asks to stop, which ends the load with `cancelled`.
 using LoadProgress = std::function<bool(uint64_t done_bytes, uint64_t total_bytes)>;
@@ -46,7 +47,7 @@ struct CompileOptions {
     uint32_t max_sequences = 64;
     uint32_t max_context_tokens = 4096;
     uint32_t page_tokens = 32;      // positions per page, every group
-    std::vector<uint32_t> n_pages;  // per state group of the program
+    std::vector<uint32_t> n_pages;  // per state group of the program; of a recurrent one its slots
     // Of keys and values: f32, f16 or q8_0 (one scale for 32 dimensions). Unset: what the backend takes for
     // best.
     std::optional<DType> kv_dtype;
@@ -97,9 +98,10 @@ public:
         return std::vector<PartTime>{{"step", output->compute_ns, 0, {}}};
     }
     // Keeps the first rows_kept rows of the sequence's last run. For pages this is a length, which the engine
-    // holds itself.
+    // holds itself. A slot of recurrent state changes only here, to the state behind the last kept row; then
+    // at most kMaxUndoneRows may be left out.
     virtual Status commit(uint64_t sequence, uint32_t rows_kept) = 0;
-    // Copies one page of a group, for forks (copy-on-write).
+    // Copies one page of a group, or one slot, for forks (copy-on-write).
     virtual Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) = 0;
     // Type of the keys and values in the pages; nothing where they can't leave the device.
     virtual std::optional<DType> kv_dtype() const { return std::nullopt; }
@@ -110,6 +112,13 @@ public:
     }
     virtual Status write_state(const StateRange& /*range*/, std::span<const std::byte> /*in*/) {
         return Status(StatusCode::unsupported, "This backend can't take keys and values in.");
+    }
+    // The same for a part of one recurrent state.
+    virtual Status read_recurrent(const RecurrentRange& /*range*/, std::span<std::byte> /*out*/) {
+        return Status(StatusCode::unsupported, "This backend can't give recurrent state out.");
+    }
+    virtual Status write_recurrent(const RecurrentRange& /*range*/, std::span<const std::byte> /*in*/) {
+        return Status(StatusCode::unsupported, "This backend can't take recurrent state in.");
     }
     // What it holds, counted over its buffers: what the backend's plan() said.
     virtual MemoryPlan memory() const = 0;

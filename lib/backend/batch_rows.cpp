@@ -38,6 +38,17 @@ Status BatchRows::check_commit(uint64_t sequence, uint32_t rows_kept) const {
                                                             sequence, last->n_rows, rows_kept));
 }
 
+Result<uint32_t> recurrent_commit(const BatchRows& rows, uint64_t sequence, uint32_t rows_kept) {
+    TAKT_RETURN_IF_ERROR(rows.check_commit(sequence, rows_kept));
+    const auto last = std::ranges::find(rows.last_run(), sequence, &BatchRows::LastRun::sequence);
+    if (const uint32_t n_undone = last->n_rows - rows_kept; n_undone > kMaxUndoneRows) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("Sequence {}: {} of {} rows are left out, recurrent state goes back {}.",
+                                  sequence, n_undone, last->n_rows, kMaxUndoneRows));
+    }
+    return static_cast<uint32_t>(last - rows.last_run().begin());
+}
+
 bool anyone_wants(const StepBatch& batch, OutputWanted what) {
     return std::ranges::find(batch.wanted, what) != batch.wanted.end();
 }

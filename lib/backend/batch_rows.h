@@ -26,15 +26,21 @@ public:
     // What commit() must check: the sequence was in the last step, with at least so many rows.
     Status check_commit(uint64_t sequence, uint32_t rows_kept) const;
 
-private:
     struct LastRun {
         uint64_t sequence;
         uint32_t n_rows;
     };
+    std::span<const LastRun> last_run() const { return last_run_; }  // as the batch's sequences stood
+
+private:
     std::vector<Place> places_;
     std::vector<uint32_t> outputs_;
     std::vector<LastRun> last_run_;
 };
+
+// Index of the sequence in the last run, for a commit() where recurrent state is kept: of the rows no more
+// may be left out than can be undone.
+Result<uint32_t> recurrent_commit(const BatchRows& rows, uint64_t sequence, uint32_t rows_kept);
 
 bool anyone_wants(const StepBatch& batch, OutputWanted what);
 

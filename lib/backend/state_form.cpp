@@ -64,4 +64,24 @@ Status check_state_range(const Program& program, const CompileOptions& options, 
                   dtype_info(dtype).name, need, n_bytes);
 }
 
+Status check_recurrent_range(const Program& program, const CompileOptions& options,
+                             const RecurrentRange& range, uint64_t n_bytes) {
+    if (range.state.index >= program.recurrent_states.size()) {
+        return refuse("Recurrent state {} doesn't exist, the program has {}.", range.state.index,
+                      program.recurrent_states.size());
+    }
+    const RecurrentStateDecl& state = program.state(range.state);
+    if (range.slot >= options.n_pages[state.group]) {
+        return refuse("State {}: slot {} is asked for, the group has {}.", state.name, range.slot,
+                      options.n_pages[state.group]);
+    }
+    const uint64_t end = uint64_t{range.first} + range.number, need = range.number * sizeof(float);
+    if (range.number == 0 || end > state.n_floats) {
+        return refuse("State {}: {} floats from {} on are asked for, it has {}.", state.name, range.number,
+                      range.first, state.n_floats);
+    }
+    if (n_bytes == need) return {};
+    return refuse("State {}: {} floats take {} bytes, not {}.", state.name, range.number, need, n_bytes);
+}
+
 }  // namespace takt

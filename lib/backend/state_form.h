@@ -4,6 +4,8 @@
 // A range of positions is all its keys, then all its values: [position][kv head][dim], keys after RoPE. The
 // elements are those of the pages: f32, f16, or q8_0 as GGUF's blocks of 32 along a head's dimensions
 // (BlockQ8_0), so that a copy never rounds. Little-endian; no alignment is asked.
+//
+// A recurrent state is its float32 in the order that its op defines (program/op.h).
 #pragma once
 
 #include <cstddef>
@@ -28,6 +30,16 @@ struct StateRange {
     BlockTable table;  // that of the state's group
     uint32_t first_position = 0, n_positions = 0;
 };
+
+// Floats [first, first + number) of one recurrent state in one slot, as read_recurrent() and
+// write_recurrent() are asked for.
+struct RecurrentRange {
+    RecurrentStateId state;
+    uint32_t slot = 0;
+    uint32_t first = 0, number = 0;
+};
+Status check_recurrent_range(const Program& program, const CompileOptions& options,
+                             const RecurrentRange& range, uint64_t n_bytes);
 
 // What both calls must check: the state exists, the positions lie in the context, the table holds a page for
 // each, and the bytes are as many as they take.

@@ -9,9 +9,13 @@ namespace takt {
 enum class OutputWanted : uint8_t { none, logits, argmax, hidden };
 
 constexpr uint32_t kNoPage = ~0u;
+// Rows of a sequence's last run that commit() can leave out where the program keeps recurrent state.
+constexpr uint32_t kMaxUndoneRows = 16;
 
 // Pages of one state group: entry i holds positions [i * page_tokens, (i + 1) * page_tokens). Pages that fell
 // out of a window are kNoPage. The table reaches at least over the batch's last position of the sequence.
+// That of a recurrent group is one entry, the slot with the state at the sequence's first position: zeros,
+// whatever it holds, at position 0. It is no other sequence's of the batch.
 using BlockTable = std::span<const uint32_t>;
 
 struct BatchSequence {

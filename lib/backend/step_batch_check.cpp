@@ -59,6 +59,26 @@ Status check_table(const BatchSequence& sequence, const StateGroup& group, Block
     return {};
 }
 
+Status check_slot(const BatchSequence& sequence, const StateGroup& group, BlockTable table,
+                  uint32_t n_slots) {
+    if (table.size() != 1) {
+        return refuse("Sequence {}: the block table of group {} has {} entries, must be one slot.",
+                      sequence.sequence, group.name, table.size());
+    }
+    if (table[0] < n_slots) return {};
+    return refuse("Sequence {}: its slot of group {} is {}, the group has {}.", sequence.sequence, group.name,
+                  table[0], n_slots);
+}
+
+Status check_slots_differ(const Program& program, const BatchSequence& a, const BatchSequence& b) {
+    for (size_t g = 0; g < program.groups.size(); ++g) {
+        if (!program.groups[g].recurrent || a.block_tables[g][0] != b.block_tables[g][0]) continue;
+        return refuse("Sequences {} and {} both have slot {} of group {}.", a.sequence, b.sequence,
+                      a.block_tables[g][0], program.groups[g].name);
+    }
+    return {};
+}
+
 Status check_sequence(const Program& program, const CompileOptions& options, const BatchSequence& sequence) {
     if (sequence.n_rows == 0) return refuse("Sequence {} has no rows.", sequence.sequence);
     const uint64_t end = uint64_t{sequence.first_position} + sequence.n_rows;
@@ -71,8 +91,11 @@ Status check_sequence(const Program& program, const CompileOptions& options, con
                       sequence.block_tables.size(), program.groups.size());
     }
     for (size_t g = 0; g < program.groups.size(); ++g) {
-        TAKT_RETURN_IF_ERROR(check_table(sequence, program.groups[g], sequence.block_tables[g],
-                                         options.n_pages[g], options.page_tokens));
+        const BlockTable table = sequence.block_tables[g];
+        const StateGroup& group = program.groups[g];
+        TAKT_RETURN_IF_ERROR(
+            group.recurrent ? check_slot(sequence, group, table, options.n_pages[g])
+                            : check_table(sequence, group, table, options.n_pages[g], options.page_tokens));
     }
     return {};
 }
@@ -127,6 +150,8 @@ Status check_step_batch(const Program& program, const CompileOptions& options, c
         }
         next_row += sequence.n_rows;
         TAKT_RETURN_IF_ERROR(check_sequence(program, options, sequence));
+        for (size_t j = 0; !program.recurrent_states.empty() && j < i; ++j)
+            TAKT_RETURN_IF_ERROR(check_slots_differ(program, batch.sequences[j], sequence));
     }
     if (next_row != batch.tokens.size()) {
         return refuse("The sequences hold {} rows, the step batch has {}.", next_row, batch.tokens.size());

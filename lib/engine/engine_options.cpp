@@ -18,6 +18,7 @@ constexpr uint32_t kDefaultContext = 4096, kDefaultSequences = 16, kDefaultWaiti
 constexpr uint32_t kMaxSequences = 4096, kMaxChunk = 16384, kMaxWaiting = 1u << 24;
 constexpr uint32_t kDefaultPage = 32, kLeastPage = 16, kMaxPage = 4096;
 constexpr uint64_t kMaxKvTokens = 1u << 30;
+constexpr uint32_t kLeastSnapshots = 8;  // of recurrent state, beside the slots of those that run
 // Rows of one step with logits, for evaluate(): scratch stays small where vocabularies are large.
 constexpr uint32_t kOutputRows = 64;
 constexpr uint64_t kOutputBytes = 32u << 20;
@@ -28,6 +29,18 @@ Status check_page_tokens(uint32_t value) {
     return Status(
         StatusCode::invalid_argument,
         fmt::format("page_tokens is {}, must be a power of two from {} to {}.", value, kLeastPage, kMaxPage));
+}
+
+// Its guesses are committed before anyone knows whether they are right, and taken back where they aren't.
+Status check_draft_state(const Program& draft) {
+    for (const StateGroup& group : draft.groups) {
+        if (!group.recurrent) continue;
+        return Status(StatusCode::unsupported,
+                      fmt::format("The draft model keeps recurrent state (group {}), which can't be taken "
+                                  "back where a guess was wrong.",
+                                  group.name));
+    }
+    return {};
 }
 
 }  // namespace
@@ -59,7 +72,10 @@ Result<EngineOptions> resolve_options(EngineOptions options, const Model& model)
     // So that the longest request fits once it is alone.
     TAKT_RETURN_IF_ERROR(check_range("kv_tokens", options.kv_tokens, options.context_tokens, kMaxKvTokens));
     options.chunk_tokens = std::min(options.chunk_tokens, options.context_tokens);
-    if (options.draft_model) TAKT_RETURN_IF_ERROR(check_same_vocabulary(model, *options.draft_model));
+    if (options.draft_model) {
+        TAKT_RETURN_IF_ERROR(check_same_vocabulary(model, *options.draft_model));
+        TAKT_RETURN_IF_ERROR(check_draft_state(*options.draft_model->program()));
+    }
     return options;
 }
 
@@ -87,6 +103,11 @@ CompileOptions make_compile_options(const EngineOptions& options, const Program&
     const uint64_t page = options.page_tokens;
     const uint64_t all = (options.kv_tokens + page - 1) / page + options.max_sequences - 1;
     for (const StateGroup& group : program.groups) {
+        if (group.recurrent) {
+            compile.n_pages.push_back(options.max_sequences +
+                                      std::max(options.max_sequences, kLeastSnapshots));
+            continue;
+        }
         const uint64_t each =
             worst_case_pages(group, options.context_tokens, options.page_tokens, options.chunk_tokens);
         compile.n_pages.push_back(static_cast<uint32_t>(std::min(all, each * options.max_sequences)));

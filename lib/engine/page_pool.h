@@ -33,6 +33,8 @@ public:
     // Makes a full page findable: ids are its page_tokens tokens, hash that of all tokens up to its end.
     // Whoever published the same before keeps the name.
     void publish(uint32_t page, uint64_t hash, std::span<const int32_t> ids);
+    // Its only holder wants to write it, and no other is free: nobody finds it any more.
+    void withdraw(uint32_t page) { forget(page); }
     // kNoPage if none is known, or the ids differ. Takes no reference.
     uint32_t find(uint64_t hash, std::span<const int32_t> ids) const;
     // Forgets what nobody uses.

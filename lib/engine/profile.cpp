@@ -44,7 +44,8 @@ struct OwnedBatch {
         tables.resize(options.n_sequences);
         for (uint32_t s = 0; s < options.n_sequences; ++s) {
             for (uint32_t i = 0; i < pages_a_sequence; ++i) pages[s].push_back(s * pages_a_sequence + i);
-            tables[s].assign(program.groups.size(), BlockTable(pages[s]));
+            for (const StateGroup& group : program.groups)
+                tables[s].push_back(BlockTable(pages[s]).first(group.recurrent ? 1 : pages_a_sequence));
             sequences.push_back({s, s * options.n_rows, options.n_rows, options.first_position, tables[s]});
         }
     }
@@ -172,9 +173,11 @@ void count(const Program& program, const ProfileOptions& options, const PackedWe
     };
     profile.cost = step_cost(program, shape, bytes_of);
     profile.cost.kv_values *= options.n_sequences;
+    profile.cost.recurrent_values *= options.n_sequences;
     profile.cost.product_operations *= options.n_sequences;
     profile.cost.attention_operations *= options.n_sequences;
-    profile.kv_bytes = row_bytes(options.kv_dtype.value_or(DType::f16), profile.cost.kv_values);
+    profile.kv_bytes = row_bytes(options.kv_dtype.value_or(DType::f16), profile.cost.kv_values) +
+                       profile.cost.recurrent_values * sizeof(float);
 }
 
 }  // namespace

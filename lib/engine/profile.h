@@ -32,7 +32,7 @@ struct ProfilePart {
 
 struct Profile {
     StepCost cost;
-    uint64_t kv_bytes = 0;
+    uint64_t kv_bytes = 0;   // recurrent state included
     uint64_t median_ns = 0;  // of the step; 0 if nothing ran
     std::vector<ProfilePart> parts;
     std::optional<DeviceLimits> limits;  // reads of weight_bytes + kv_bytes; products of 512 x 1536 x 8960

@@ -5,8 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "base/checksum.h"
-
 namespace takt {
 namespace {
 
@@ -18,6 +16,7 @@ uint32_t pages_for(uint64_t n_tokens, uint32_t page_tokens) {
 
 uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t page_tokens,
                           uint32_t max_rows) {
+    if (group.recurrent) return 1;
     const uint32_t all = pages_for(n_tokens, page_tokens);
     if (group.window == 0) return all;
     // The window and the rows of one step, plus a page that begins before them.
@@ -29,10 +28,12 @@ SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<Pag
     : pools_(pools), page_tokens_(page_tokens), cache_key_(cache_key) {
     for (const StateGroup& group : groups) {
         Table& table = tables_.emplace_back();
+        table.recurrent = group.recurrent;
         table.window = group.window;
         table.worst_case = worst_case_pages(group, n_tokens, page_tokens, max_rows);
-        table.pages.assign(pages_for(n_tokens, page_tokens), kNoPage);
+        table.pages.assign(group.recurrent ? 1 : pages_for(n_tokens, page_tokens), kNoPage);
         table.reserved.reserve(table.worst_case);
+        recurrent_ = recurrent_ || group.recurrent;
     }
     for (const Table& table : tables_) views_.push_back(table.pages);
     hashes_.reserve(n_tokens / page_tokens);
@@ -41,7 +42,7 @@ SequencePages::SequencePages(std::span<const StateGroup> groups, std::vector<Pag
 
 bool SequencePages::reserve(uint32_t promised) {
     for (size_t g = 0; g < tables_.size(); ++g) {
-        const uint64_t others = tables_[g].window == 0 ? promised : 0;
+        const uint64_t others = tables_[g].is_full() ? promised : 0;
         if (pools_[g].n_available() < tables_[g].worst_case + others) return false;
     }
     for (size_t g = 0; g < tables_.size(); ++g) {
@@ -74,77 +75,32 @@ uint32_t SequencePages::first_needed(const Table& table, uint32_t first_row_posi
     return (first_row_position - table.window + 1) / page_tokens_;
 }
 
-std::span<const int32_t> SequencePages::ids_of(std::span<const int32_t> ids, uint32_t page) const {
-    return ids.subspan(size_t{page} * page_tokens_, page_tokens_);
-}
-
-// Of the tokens up to the page's end. Until start_over() a sequence's tokens never change, so each is
-// computed once.
-uint64_t SequencePages::hash_of(std::span<const int32_t> ids, uint32_t page) {
-    while (hashes_.size() <= page) {
-        const auto next = static_cast<uint32_t>(hashes_.size());
-        const uint64_t before = next == 0 ? cache_key_ : hashes_.back();
-        hashes_.push_back(checksum64(std::as_bytes(ids_of(ids, next)), before));
-    }
-    return hashes_[page];
-}
-
-uint32_t SequencePages::find(size_t group, std::span<const int32_t> ids, uint32_t page) {
-    return pools_[group].find(hash_of(ids, page), ids_of(ids, page));
-}
-
-// Full pages at the start of the ids that every group could give.
-uint32_t SequencePages::n_known_pages(std::span<const int32_t> ids, uint32_t most) {
-    uint32_t n = most;
-    for (size_t g = 0; g < tables_.size(); ++g) {
-        if (tables_[g].window != 0) continue;
-        uint32_t run = 0;
-        while (run < n && find(g, ids, run) != kNoPage) ++run;
-        n = run;
-    }
-    const auto windows_known = [&](uint32_t n_pages) {
-        for (size_t g = 0; g < tables_.size(); ++g) {
-            if (tables_[g].window == 0) continue;
-            for (uint32_t page = first_needed(tables_[g], n_pages * page_tokens_); page < n_pages; ++page) {
-                if (find(g, ids, page) == kNoPage) return false;
-            }
-        }
-        return true;
-    };
-    while (n > 0 && !windows_known(n)) --n;
-    return n;
-}
-
-uint32_t SequencePages::reuse(std::span<const int32_t> ids) {
-    const auto most = static_cast<uint32_t>((ids.size() - 1) / page_tokens_);
-    const uint32_t n = n_known_pages(ids, most);
-    for (size_t g = 0; g < tables_.size(); ++g) {
-        Table& table = tables_[g];
-        table.first_held = first_needed(table, n * page_tokens_);
-        table.n_covered = n;
-        for (uint32_t page = table.first_held; page < n; ++page) {
-            table.pages[page] = find(g, ids, page);
-            pools_[g].share(table.pages[page]);
-        }
-    }
-    n_published_ = n;
-    return n * page_tokens_;
+void SequencePages::share_page(size_t group, uint32_t entry, uint32_t page) {
+    tables_[group].pages[entry] = page;
+    pools_[group].share(page);
 }
 
 bool SequencePages::share(const SequencePages& other, uint32_t n_positions) {
     const uint32_t end = pages_for(n_positions, page_tokens_);
     for (const Table& from : other.tables_) {
-        if (from.n_covered < end || from.first_held > first_needed(from, n_positions)) return false;
+        if (from.recurrent) {
+            if (from.pages[0] == kNoPage || other.position_ != n_positions) return false;
+        } else if (from.n_covered < end || from.first_held > first_needed(from, n_positions)) {
+            return false;
+        }
     }
     for (size_t g = 0; g < tables_.size(); ++g) {
         Table& table = tables_[g];
+        const std::vector<uint32_t>& from = other.tables_[g].pages;
+        if (table.recurrent) {
+            share_page(g, 0, from[0]);
+            continue;
+        }
         table.first_held = first_needed(table, n_positions);
         table.n_covered = end;
-        for (uint32_t page = table.first_held; page < end; ++page) {
-            table.pages[page] = other.tables_[g].pages[page];
-            pools_[g].share(table.pages[page]);
-        }
+        for (uint32_t page = table.first_held; page < end; ++page) share_page(g, page, from[page]);
     }
+    stand_at(n_positions);
     return true;
 }
 
@@ -155,6 +111,7 @@ Status SequencePages::take_for(uint32_t n_positions) {
         tables_[g].first_held = tables_[g].n_covered = first_needed(tables_[g], n_positions);
         grow(g, n_positions);
     }
+    stand_at(n_positions);
     return {};
 }
 
@@ -163,8 +120,13 @@ Status SequencePages::lack_of_room(uint32_t n_tokens, uint32_t first_row_positio
     uint32_t need = 0;
     for (size_t g = 0; g < tables_.size(); ++g) {
         group = g;
-        need = n_lacking(g, first_row_position, tables_[g].window == 0 ? n_tokens : step_end);
+        need = n_lacking(g, first_row_position, tables_[g].is_full() ? n_tokens : step_end);
         if (need > pools_[g].n_available()) break;
+    }
+    if (tables_[group].recurrent) {
+        return Status(StatusCode::out_of_memory,
+                      fmt::format("The recurrent state of {} tokens needs a slot, {} of {} are free.",
+                                  n_tokens, pools_[group].n_available(), pools_[group].n_pages()));
     }
     return Status(
         StatusCode::out_of_memory,
@@ -174,6 +136,7 @@ Status SequencePages::lack_of_room(uint32_t n_tokens, uint32_t first_row_positio
 
 uint32_t SequencePages::n_lacking(size_t group, uint32_t first_row_position, uint32_t end_position) const {
     const Table& table = tables_[group];
+    if (table.recurrent) return lacks_slot(group) ? 1 : 0;
     const uint32_t end = pages_for(end_position, page_tokens_),
                    first = std::max(table.n_covered, first_needed(table, first_row_position)),
                    written = first_row_position / page_tokens_;
@@ -185,15 +148,17 @@ uint32_t SequencePages::n_lacking(size_t group, uint32_t first_row_position, uin
 bool SequencePages::has_room(uint32_t n_tokens, uint32_t first_row_position, uint32_t step_end,
                              uint32_t spare, uint32_t promised) const {
     for (size_t g = 0; g < tables_.size(); ++g) {
-        const bool full = tables_[g].window == 0;
-        const uint64_t lacking = n_lacking(g, first_row_position, full ? n_tokens : step_end);
-        if (pools_[g].n_available() < lacking + spare + (full ? promised : 0)) return false;
+        const bool full = tables_[g].is_full();
+        const uint64_t lacking = n_lacking(g, first_row_position, full ? n_tokens : step_end),
+                       others = (full ? promised : 0) + (tables_[g].recurrent ? 0 : spare);
+        if (pools_[g].n_available() < lacking + others) return false;
     }
     return true;
 }
 
 bool SequencePages::grow(size_t group, uint32_t n_positions) {
     Table& table = tables_[group];
+    if (table.recurrent) return take_slot(group);
     for (; table.n_covered < pages_for(n_positions, page_tokens_); ++table.n_covered) {
         const uint32_t page = take(group);
         if (page == kNoPage) return false;
@@ -206,7 +171,7 @@ uint32_t SequencePages::n_missing(uint32_t n_tokens) const {
     const uint32_t end = pages_for(n_tokens, page_tokens_);
     uint32_t n = 0;
     for (const Table& table : tables_) {
-        if (table.window == 0 && end > table.n_covered) n = std::max(n, end - table.n_covered);
+        if (table.is_full() && end > table.n_covered) n = std::max(n, end - table.n_covered);
     }
     return n;
 }
@@ -214,6 +179,10 @@ uint32_t SequencePages::n_missing(uint32_t n_tokens) const {
 bool SequencePages::cover(uint32_t first_row_position, uint32_t n_positions) {
     for (size_t g = 0; g < tables_.size(); ++g) {
         Table& table = tables_[g];
+        if (table.recurrent) {
+            if (!take_slot(g)) return false;
+            continue;
+        }
         for (const uint32_t needed = std::min(first_needed(table, first_row_position), table.n_covered);
              table.first_held < needed; ++table.first_held) {
             give_back(g, table.pages[table.first_held]);
@@ -241,27 +210,45 @@ bool SequencePages::make_writable(size_t group, uint32_t first_row_position, uin
     return true;
 }
 
-void SequencePages::publish(std::span<const int32_t> ids, uint32_t n_committed) {
-    if (reserved_) return;
-    for (; (n_published_ + 1) * page_tokens_ <= n_committed; ++n_published_) {
-        for (size_t g = 0; g < tables_.size(); ++g) {
-            const uint32_t page = tables_[g].pages[n_published_];
-            if (page != kNoPage)
-                pools_[g].publish(page, hash_of(ids, n_published_), ids_of(ids, n_published_));
-        }
+// A published one that nobody else holds can be written in need: see take_slot().
+bool SequencePages::lacks_slot(size_t group) const {
+    const uint32_t slot = tables_[group].pages[0];
+    return slot == kNoPage || pools_[group].is_shared(slot);
+}
+
+// Makes the group's slot one that may be written. False if none is free.
+bool SequencePages::take_slot(size_t group) {
+    PagePool& pool = pools_[group];
+    uint32_t& slot = tables_[group].pages[0];
+    if (slot == kNoPage) {
+        slot = take(group);
+        return slot != kNoPage;
     }
+    if (reserved_ || pool.may_write(slot)) return true;
+    const uint32_t own = pool.take();
+    if (own != kNoPage) {
+        copies_.push_back({static_cast<uint32_t>(group), slot, own});
+        pool.give_back(slot);
+        slot = own;
+        return true;
+    }
+    if (pool.is_shared(slot)) return false;
+    pool.withdraw(slot);  // rather a snapshot less than a request that waits
+    return true;
 }
 
 uint32_t SequencePages::n_reachable() const {
     uint32_t n = ~0u;
-    for (const Table& table : tables_) n = std::min(n, table.n_covered * page_tokens_);
+    for (const Table& table : tables_) {
+        if (!table.recurrent) n = std::min(n, table.n_covered * page_tokens_);
+    }
     return n;
 }
 
 PageUse SequencePages::use(uint32_t n_tokens) const {
     PageUse use;
     for (size_t g = 0; g < tables_.size(); ++g) {
-        if (tables_[g].window != 0) continue;
+        if (!tables_[g].is_full()) continue;
         for (uint32_t page = 0; page < tables_[g].n_covered; ++page) {
             const double part = 1.0 / pools_[g].n_references(tables_[g].pages[page]);
             const uint32_t begin = std::min(n_tokens, page * page_tokens_);
@@ -285,7 +272,7 @@ void SequencePages::release() {
         table.first_held = table.n_covered = 0;
     }
     reserved_ = false;
-    n_published_ = 0;
+    n_published_ = position_ = 0;
     copies_.clear();
 }
 

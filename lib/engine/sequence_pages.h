@@ -1,6 +1,7 @@
 // The block tables of one sequence, one a state group: begun with pages that others computed, grown ahead of
 // a step, copied before they are written if others hold them too, freed behind a window, published when full,
-// returned at the end.
+// returned at the end. In a recurrent group the table is one page, a slot, which holds the state at one
+// position: a published one is a snapshot.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct PageCopy {
     uint32_t group = 0, from = 0, to = 0;
 };
 
+// sequence_prefix.cpp holds what goes by the tokens: reuse(), publish(), rows_to_snapshot().
 class SequencePages {
 public:
     // Sizes the tables, so that nothing is allocated later. groups and pools outlive this. cache_key:
@@ -42,11 +44,12 @@ public:
     // ids here and in publish(): all tokens of the sequence, which only grow until start_over().
 
     // Before anything is covered: takes part in the longest run of full pages that is known for these ids,
-    // shorter than all of them so that a row is left to compute. Returns the positions that need no
-    // computing.
+    // shorter than all of them so that a row is left to compute; recurrent state must be known at its end.
+    // Returns the positions that need no computing.
     uint32_t reuse(std::span<const int32_t> ids);
     // The same with the pages of a sequence that has the same tokens there: its first n_positions, as far as
-    // a row behind them can see. False, and nothing is taken, if they aren't all there any more.
+    // a row behind them can see. False, and nothing is taken, if they aren't all there any more, or its
+    // recurrent state stands elsewhere.
     bool share(const SequencePages& other, uint32_t n_positions);
     // The same with pages of its own, which someone fills. out_of_memory, and nothing is taken, if they lack.
     Status take_for(uint32_t n_positions);
@@ -65,7 +68,14 @@ public:
     // Pages to be copied, in this order, before anything is written and before another sequence is covered.
     std::span<const PageCopy> copies() const { return copies_; }
     void copied() { copies_.clear(); }
-    // Makes pages findable that the first n_committed of the ids have filled since the last call.
+    // Recurrent state, where there is any, is that behind the first n_positions.
+    void stand_at(uint32_t n_positions) { position_ = n_positions; }
+    bool is_recurrent() const { return recurrent_; }
+    // How many of n_rows to compute so that they end where a snapshot can be taken: at the last page boundary
+    // they reach. All of them without recurrent state.
+    uint32_t rows_to_snapshot(uint32_t first_row_position, uint32_t n_rows) const;
+    // Makes pages findable that the first n_committed of the ids have filled since the last call, and
+    // recurrent state that stands there, if that is a page boundary.
     void publish(std::span<const int32_t> ids, uint32_t n_committed);
     std::span<const BlockTable> tables() const { return views_; }
     uint32_t n_reachable() const;  // positions that every group's pages reach
@@ -81,10 +91,12 @@ public:
 
 private:
     struct Table {
+        bool recurrent = false;
         uint32_t window = 0, worst_case = 0;
         uint32_t first_held = 0, n_covered = 0;  // entries
         std::vector<uint32_t> pages;             // kNoPage where nothing is held
         std::vector<uint32_t> reserved;          // set aside
+        bool is_full() const { return window == 0 && !recurrent; }
     };
     uint32_t n_lacking(size_t group, uint32_t first_row_position, uint32_t end_position) const;
     bool make_writable(size_t group, uint32_t first_row_position, uint32_t n_positions);
@@ -96,11 +108,17 @@ private:
     uint64_t hash_of(std::span<const int32_t> ids, uint32_t page);
     uint32_t find(size_t group, std::span<const int32_t> ids, uint32_t page);
     uint32_t n_known_pages(std::span<const int32_t> ids, uint32_t most);
+    bool is_known_behind(std::span<const int32_t> ids, uint32_t n_pages);
+    void share_page(size_t group, uint32_t entry, uint32_t page);
+    void publish_slots(std::span<const int32_t> ids, uint32_t n_committed);
+    bool lacks_slot(size_t group) const;
+    bool take_slot(size_t group);
 
     std::vector<PagePool>& pools_;
     uint32_t page_tokens_;
     uint64_t cache_key_;
-    bool reserved_ = false;
+    bool reserved_ = false, recurrent_ = false;
+    uint32_t position_ = 0;  // of the recurrent state
     std::vector<Table> tables_;
     std::vector<BlockTable> views_;
     std::vector<PageCopy> copies_;

@@ -8,6 +8,8 @@
 namespace takt {
 namespace {
 
+static_assert(kMaxDrafts <= kMaxUndoneRows,
+              "where all drafts are wrong, recurrent state goes back over them");
 constexpr size_t kRest = 256;  // tokens without drafts after the draft model failed or had no room
 
 }  // namespace

@@ -166,6 +166,8 @@ void Worker::take_rows(RunningRequest& request, const StepOutput& output, uint64
     if (wants_token && request.state->options().max_tokens == 0) {  // a prompt that is to be kept
         request.outcome.reason = FinishReason::length;
         request.outcome.end_ns = computed_ns;
+        // A fork or an export begins with the last token, and recurrent state must stand before it.
+        if (request.pages->is_recurrent()) --n_kept;
     } else if (wants_token && !request.state->cancelled()) {
         // Outputs stand in row order; requests may not.
         const uint32_t row = request.first_row + n_kept - 1;
@@ -185,6 +187,7 @@ void Worker::take_rows(RunningRequest& request, const StepOutput& output, uint64
         return;
     }
     request.n_computed += n_kept;
+    request.pages->stand_at(request.n_computed);
     if (limits_.prefix_reuse) request.pages->publish(request.tokens, request.n_computed);
 }
 

@@ -156,7 +156,8 @@ void Worker::add_prompt_rows(uint32_t budget) {
             if ((request->n_computed > 0) != begun || budget == 0) continue;
             // What came with it may have computed the same start since it was admitted.
             if (!begun && limits_.prefix_reuse) request->n_computed = request->pages->reuse(request->tokens);
-            const uint32_t n_rows = std::min(budget, request->n_to_compute());
+            uint32_t n_rows = std::min(budget, request->n_to_compute());
+            if (limits_.prefix_reuse) n_rows = request->pages->rows_to_snapshot(request->n_computed, n_rows);
             if (!make_room(*request, n_rows)) continue;
             step_.add_rows(*request, n_rows);
             budget -= n_rows;

@@ -84,18 +84,18 @@ uint64_t make_instance(const void* place) {
 }  // namespace
 
 Result<std::shared_ptr<const Model>> Model::load(std::shared_ptr<const ByteSource> source,
-                                                 const Logger& logger) {
+                                                 const Logger& logger, BuildProgram build) {
     Result<std::shared_ptr<const GgufFile>> file = GgufFile::open(std::move(source));
     if (!file.ok()) return file.status();
     std::shared_ptr<Model> model(new Model());
     model->file_ = std::move(*file);
-    const Status status = model->read_file(logger);
+    const Status status = model->read_file(logger, build);
     if (!status.ok()) return status.with_context(model->file_->source().name());
     model->instance_ = make_instance(model.get());
     return std::shared_ptr<const Model>(std::move(model));
 }
 
-Status Model::read_file(const Logger& logger) {
+Status Model::read_file(const Logger& logger, BuildProgram build) {
     Result<ModelConfig> config = ModelConfig::read(*file_);
     if (!config.ok()) return config.status();
     config_ = std::move(*config);
@@ -105,7 +105,7 @@ Status Model::read_file(const Logger& logger) {
 
     const Result<const Family*> family = find_family(config_.family);
     if (!family.ok()) return family.status();
-    Result<Program> program = (*family)->build(config_, *file_);
+    Result<Program> program = (build != nullptr ? build : (*family)->build)(config_, *file_);
     if (!program.ok()) return program.status();
     TAKT_RETURN_IF_ERROR(check_extra_tensors(*file_, config_, *program, logger));
     program_ = std::make_shared<const Program>(std::move(*program));

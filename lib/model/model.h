@@ -18,12 +18,16 @@
 
 namespace takt {
 
+// A family's recipe, of model/families.
+using BuildProgram = Result<Program> (*)(const ModelConfig& config, const GgufFile& file);
+
 class Model final : public WeightSource {
 public:
     // Checks metadata, tokenizer, every tensor's shape, and builds the program. Weights are read later, by a
     // backend. Warnings (an unknown extra tensor, a template that doesn't parse) go to the logger.
+    // build: another recipe than that of the file's family; for tests.
     static Result<std::shared_ptr<const Model>> load(std::shared_ptr<const ByteSource> source,
-                                                     const Logger& logger);
+                                                     const Logger& logger, BuildProgram build = nullptr);
 
     const GgufFile& file() const { return *file_; }
     const ModelConfig& config() const { return config_; }
@@ -40,7 +44,7 @@ public:
 
 private:
     Model() = default;
-    Status read_file(const Logger& logger);
+    Status read_file(const Logger& logger, BuildProgram build);
 
     std::shared_ptr<const GgufFile> file_;
     ModelConfig config_;

@@ -27,7 +27,12 @@ WeightId ProgramBuilder::weight(std::string name, DType dtype, uint32_t rows, ui
 }
 
 uint32_t ProgramBuilder::group(std::string name, uint32_t window) {
-    program_.groups.push_back({std::move(name), window});
+    program_.groups.push_back({std::move(name), window, false});
+    return static_cast<uint32_t>(program_.groups.size() - 1);
+}
+
+uint32_t ProgramBuilder::recurrent_group(std::string name) {
+    program_.groups.push_back({std::move(name), 0, true});
     return static_cast<uint32_t>(program_.groups.size() - 1);
 }
 
@@ -35,6 +40,11 @@ StateId ProgramBuilder::kv_state(std::string name, uint32_t group, uint32_t n_kv
                                  uint32_t value_dim) {
     program_.states.push_back({std::move(name), group, n_kv_heads, key_dim, value_dim});
     return {static_cast<uint32_t>(program_.states.size() - 1)};
+}
+
+RecurrentStateId ProgramBuilder::recurrent_state(std::string name, uint32_t group, uint32_t n_floats) {
+    program_.recurrent_states.push_back({std::move(name), group, n_floats});
+    return {static_cast<uint32_t>(program_.recurrent_states.size() - 1)};
 }
 
 ValueId ProgramBuilder::embed(std::string name, WeightId table) {
@@ -73,6 +83,18 @@ ValueId ProgramBuilder::attention(std::string name, ValueId query, StateId state
     const uint32_t value_dim = state.index < program_.states.size() ? program_.state(state).value_dim : 0;
     const ValueId out = new_value(std::move(name), n_heads * value_dim, decl(query).domain);
     program_.ops.push_back(AttentionOp{query, state, out, n_heads, scale, soft_cap});
+    return out;
+}
+
+ValueId ProgramBuilder::short_conv(std::string name, ValueId in, WeightId weight, RecurrentStateId state) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(ShortConvOp{in, weight, state, out});
+    return out;
+}
+
+ValueId ProgramBuilder::gated_recurrence(std::string name, ValueId gate, ValueId in, RecurrentStateId state) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(GatedRecurrenceOp{gate, in, state, out});
     return out;
 }
 

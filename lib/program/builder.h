@@ -17,8 +17,10 @@ public:
     // The same name again gives the same weight (a head tied to the embedding).
     WeightId weight(std::string name, DType dtype, uint32_t rows, uint32_t columns);
     uint32_t group(std::string name, uint32_t window);
+    uint32_t recurrent_group(std::string name);
     StateId kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim,
                      uint32_t value_dim);
+    RecurrentStateId recurrent_state(std::string name, uint32_t group, uint32_t n_floats);
 
     uint32_t width(ValueId id) const { return decl(id).width; }
 
@@ -29,6 +31,8 @@ public:
     void kv_append(ValueId keys, ValueId values, StateId state);
     ValueId attention(std::string name, ValueId query, StateId state, uint32_t n_heads, float scale,
                       float soft_cap = 0);
+    ValueId short_conv(std::string name, ValueId in, WeightId weight, RecurrentStateId state);
+    ValueId gated_recurrence(std::string name, ValueId gate, ValueId in, RecurrentStateId state);
     ValueId gated_activation(std::string name, ValueId gate, ValueId up, Activation activation);
     ValueId add(std::string name, ValueId a, ValueId b);
     ValueId scale(std::string name, ValueId in, float factor);

@@ -3,74 +3,12 @@
 
 #include <cmath>
 #include <set>
-#include <string>
-#include <vector>
 
-#include <fmt/format.h>
-
-#include "program/operands.h"
+#include "program/checker.h"
 
 namespace takt {
-namespace {
 
-class Checker {
-public:
-    explicit Checker(const Program& program)
-        : program_(program),
-          written_(program.values.size()),
-          weight_used_(program.weights.size()),
-          state_appended_(program.states.size()),
-          state_read_(program.states.size()) {}
-
-    Status check() {
-        TAKT_RETURN_IF_ERROR(check_declarations());
-        for (op_index_ = 0; op_index_ < program_.ops.size(); ++op_index_) {
-            const Op& op = program_.ops[op_index_];
-            TAKT_RETURN_IF_ERROR(check_operands(op));
-            TAKT_RETURN_IF_ERROR(std::visit([this](const auto& o) { return check_op(o); }, op));
-        }
-        return check_ends();
-    }
-
-private:
-    Status check_declarations() const;
-    Status check_operands(const Op& op);
-    Status check_ends() const;
-
-    Status check_op(const EmbedOp& op);
-    Status check_op(const RmsNormOp& op);
-    Status check_op(const MatmulOp& op);
-    Status check_op(const RopeOp& op);
-    Status check_op(const KvAppendOp& op);
-    Status check_op(const AttentionOp& op);
-    Status check_op(const GatedActivationOp& op);
-    Status check_op(const AddOp& op);
-    Status check_op(const ScaleOp& op);
-    Status check_op(const SoftCapOp& op);
-    Status check_op(const SelectRowsOp& op);
-
-    Status use_weight(WeightId id);
-    Status use_vector(WeightId id, uint32_t size, std::string_view role);
-    Status same_shape(ValueId a, ValueId b) const;
-    Status in_token_domain(ValueId id) const;
-    Status positive(float number, std::string_view role) const;
-    uint32_t width(ValueId id) const { return program_.value(id).width; }
-    const std::string& name(ValueId id) const { return program_.value(id).name; }
-
-    // "Op 12 (matmul): …"
-    Status fail(std::string_view what) const {
-        if (op_index_ >= program_.ops.size())
-            return Status(StatusCode::internal, fmt::format("Program of {}: {}.", program_.family, what));
-        return Status(StatusCode::internal, fmt::format("Program of {}, op {} ({}): {}.", program_.family,
-                                                        op_index_, op_name(program_.ops[op_index_]), what));
-    }
-
-    const Program& program_;
-    size_t op_index_ = ~size_t{0};
-    std::vector<bool> written_, weight_used_, state_appended_, state_read_;
-};
-
-Status Checker::check_declarations() const {
+Status ProgramChecker::check_declarations() const {
     std::set<std::string_view> names;
     for (const ValueDecl& value : program_.values) {
         if (value.width == 0) return fail(fmt::format("value {} has width 0", value.name));
@@ -85,17 +23,10 @@ Status Checker::check_declarations() const {
                                     dtype_info(weight.dtype).block_elements));
         }
     }
-    for (const KvStateDecl& state : program_.states) {
-        if (state.group >= program_.groups.size())
-            return fail(fmt::format("state {} names group {} of {}", state.name, state.group,
-                                    program_.groups.size()));
-        if (state.n_kv_heads == 0 || state.key_dim == 0 || state.value_dim == 0)
-            return fail(fmt::format("state {} is empty", state.name));
-    }
-    return {};
+    return check_states();
 }
 
-Status Checker::check_operands(const Op& op) {
+Status ProgramChecker::check_operands(const Op& op) {
     const Operands used = operands(op);
     for (ValueId read : used.read_values()) {
         if (read.index >= program_.values.size()) return fail("reads a value that doesn't exist");
@@ -114,7 +45,7 @@ Status Checker::check_operands(const Op& op) {
     return {};
 }
 
-Status Checker::check_op(const EmbedOp& op) {
+Status ProgramChecker::check_op(const EmbedOp& op) {
     TAKT_RETURN_IF_ERROR(use_weight(op.table));
     TAKT_RETURN_IF_ERROR(in_token_domain(op.out));
     const WeightDecl& table = program_.weight(op.table);
@@ -126,7 +57,7 @@ Status Checker::check_op(const EmbedOp& op) {
     return {};
 }
 
-Status Checker::check_op(const RmsNormOp& op) {
+Status ProgramChecker::check_op(const RmsNormOp& op) {
     TAKT_RETURN_IF_ERROR(same_shape(op.in, op.out));
     TAKT_RETURN_IF_ERROR(positive(op.epsilon, "epsilon"));
     TAKT_RETURN_IF_ERROR(use_weight(op.weight));
@@ -138,7 +69,7 @@ Status Checker::check_op(const RmsNormOp& op) {
     return use_vector(op.weight, weight.columns, "norm weight");
 }
 
-Status Checker::check_op(const MatmulOp& op) {
+Status ProgramChecker::check_op(const MatmulOp& op) {
     TAKT_RETURN_IF_ERROR(use_weight(op.weight));
     const WeightDecl& weight = program_.weight(op.weight);
     if (weight.columns != width(op.in))
@@ -150,7 +81,7 @@ Status Checker::check_op(const MatmulOp& op) {
     return op.bias.valid() ? use_vector(op.bias, weight.rows, "bias") : Status();
 }
 
-Status Checker::check_op(const RopeOp& op) {
+Status ProgramChecker::check_op(const RopeOp& op) {
     TAKT_RETURN_IF_ERROR(same_shape(op.in, op.out));
     TAKT_RETURN_IF_ERROR(in_token_domain(op.in));  // positions belong to token rows
     TAKT_RETURN_IF_ERROR(positive(op.base, "base"));
@@ -163,64 +94,27 @@ Status Checker::check_op(const RopeOp& op) {
     return op.factors.valid() ? use_vector(op.factors, op.rotated_dim / 2, "factors") : Status();
 }
 
-Status Checker::check_op(const KvAppendOp& op) {
-    if (op.state.index >= program_.states.size()) return fail("names a state that doesn't exist");
-    const KvStateDecl& state = program_.state(op.state);
-    TAKT_RETURN_IF_ERROR(in_token_domain(op.keys));
-    TAKT_RETURN_IF_ERROR(in_token_domain(op.values));
-    if (state_appended_[op.state.index]) return fail(fmt::format("appends to {} a second time", state.name));
-    state_appended_[op.state.index] = true;
-    if (width(op.keys) != uint64_t{state.n_kv_heads} * state.key_dim)
-        return fail(fmt::format("keys {} are {} wide, {} holds {} x {}", name(op.keys), width(op.keys),
-                                state.name, state.n_kv_heads, state.key_dim));
-    if (width(op.values) != uint64_t{state.n_kv_heads} * state.value_dim)
-        return fail(fmt::format("values {} are {} wide, {} holds {} x {}", name(op.values), width(op.values),
-                                state.name, state.n_kv_heads, state.value_dim));
-    return {};
-}
-
-Status Checker::check_op(const AttentionOp& op) {
-    if (op.state.index >= program_.states.size()) return fail("names a state that doesn't exist");
-    const KvStateDecl& state = program_.state(op.state);
-    TAKT_RETURN_IF_ERROR(in_token_domain(op.query));
-    TAKT_RETURN_IF_ERROR(positive(op.scale, "scale"));
-    if (!(op.soft_cap >= 0) || !std::isfinite(op.soft_cap))
-        return fail(fmt::format("soft cap is {}", op.soft_cap));
-    if (!state_appended_[op.state.index])
-        return fail(fmt::format("reads {} before this step's keys are appended", state.name));
-    state_read_[op.state.index] = true;
-    if (op.n_heads == 0 || op.n_heads % state.n_kv_heads != 0)
-        return fail(fmt::format("{} heads can't share {} key heads", op.n_heads, state.n_kv_heads));
-    if (width(op.query) != uint64_t{op.n_heads} * state.key_dim)
-        return fail(fmt::format("query {} is {} wide, must be {} x {}", name(op.query), width(op.query),
-                                op.n_heads, state.key_dim));
-    if (width(op.out) != uint64_t{op.n_heads} * state.value_dim)
-        return fail(fmt::format("{} is {} wide, must be {} x {}", name(op.out), width(op.out), op.n_heads,
-                                state.value_dim));
-    return {};
-}
-
-Status Checker::check_op(const GatedActivationOp& op) {
+Status ProgramChecker::check_op(const GatedActivationOp& op) {
     TAKT_RETURN_IF_ERROR(same_shape(op.gate, op.up));
     return same_shape(op.gate, op.out);
 }
 
-Status Checker::check_op(const AddOp& op) {
+Status ProgramChecker::check_op(const AddOp& op) {
     TAKT_RETURN_IF_ERROR(same_shape(op.a, op.b));
     return same_shape(op.a, op.out);
 }
 
-Status Checker::check_op(const ScaleOp& op) {
+Status ProgramChecker::check_op(const ScaleOp& op) {
     if (!std::isfinite(op.factor)) return fail(fmt::format("factor is {}", op.factor));
     return same_shape(op.in, op.out);
 }
 
-Status Checker::check_op(const SoftCapOp& op) {
+Status ProgramChecker::check_op(const SoftCapOp& op) {
     TAKT_RETURN_IF_ERROR(positive(op.cap, "cap"));
     return same_shape(op.in, op.out);
 }
 
-Status Checker::check_op(const SelectRowsOp& op) {
+Status ProgramChecker::check_op(const SelectRowsOp& op) {
     TAKT_RETURN_IF_ERROR(in_token_domain(op.in));
     if (program_.value(op.out).domain != RowDomain::outputs)
         return fail(fmt::format("{} is not in the output domain", name(op.out)));
@@ -230,7 +124,7 @@ Status Checker::check_op(const SelectRowsOp& op) {
     return {};
 }
 
-Status Checker::check_ends() const {
+Status ProgramChecker::check_ends() const {
     for (size_t i = 0; i < written_.size(); ++i) {
         if (!written_[i]) return fail(fmt::format("value {} is never written", program_.values[i].name));
     }
@@ -239,6 +133,10 @@ Status Checker::check_ends() const {
     }
     for (size_t i = 0; i < state_read_.size(); ++i) {
         if (!state_read_[i]) return fail(fmt::format("state {} is never read", program_.states[i].name));
+    }
+    for (size_t i = 0; i < recurrent_used_.size(); ++i) {
+        if (!recurrent_used_[i])
+            return fail(fmt::format("state {} is never used", program_.recurrent_states[i].name));
     }
     if (program_.hidden.index >= program_.values.size() || program_.logits.index >= program_.values.size())
         return fail("hidden or logits is missing");
@@ -252,14 +150,14 @@ Status Checker::check_ends() const {
     return {};
 }
 
-Status Checker::use_weight(WeightId id) {
+Status ProgramChecker::use_weight(WeightId id) {
     if (id.index >= program_.weights.size()) return fail("names a weight that doesn't exist");
     weight_used_[id.index] = true;
     return {};
 }
 
 // Vectors (norm weights, biases, factors) are float32, so that no backend needs a second way to read them.
-Status Checker::use_vector(WeightId id, uint32_t size, std::string_view role) {
+Status ProgramChecker::use_vector(WeightId id, uint32_t size, std::string_view role) {
     TAKT_RETURN_IF_ERROR(use_weight(id));
     const WeightDecl& weight = program_.weight(id);
     if (weight.rows != 1 || weight.columns != size)
@@ -271,7 +169,7 @@ Status Checker::use_vector(WeightId id, uint32_t size, std::string_view role) {
     return {};
 }
 
-Status Checker::same_shape(ValueId a, ValueId b) const {
+Status ProgramChecker::same_shape(ValueId a, ValueId b) const {
     if (width(a) != width(b))
         return fail(fmt::format("{} is {} wide, {} is {}", name(a), width(a), name(b), width(b)));
     if (program_.value(a).domain != program_.value(b).domain)
@@ -279,20 +177,18 @@ Status Checker::same_shape(ValueId a, ValueId b) const {
     return {};
 }
 
-Status Checker::in_token_domain(ValueId id) const {
+Status ProgramChecker::in_token_domain(ValueId id) const {
     if (program_.value(id).domain == RowDomain::tokens) return {};
     return fail(fmt::format("{} is not in the token domain", name(id)));
 }
 
-Status Checker::positive(float number, std::string_view role) const {
+Status ProgramChecker::positive(float number, std::string_view role) const {
     if (number > 0 && std::isfinite(number)) return {};
     return fail(fmt::format("{} is {}", role, number));
 }
 
-}  // namespace
-
 Status check_program(const Program& program) {
-    return Checker(program).check();
+    return ProgramChecker(program).check();
 }
 
 }  // namespace takt

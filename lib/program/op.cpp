@@ -11,6 +11,8 @@ struct NameOf {
     std::string_view operator()(const RopeOp&) const { return "rope"; }
     std::string_view operator()(const KvAppendOp&) const { return "kv_append"; }
     std::string_view operator()(const AttentionOp&) const { return "attention"; }
+    std::string_view operator()(const ShortConvOp&) const { return "short_conv"; }
+    std::string_view operator()(const GatedRecurrenceOp&) const { return "gated_recurrence"; }
     std::string_view operator()(const GatedActivationOp&) const { return "gated_activation"; }
     std::string_view operator()(const AddOp&) const { return "add"; }
     std::string_view operator()(const ScaleOp&) const { return "scale"; }

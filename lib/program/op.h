@@ -21,6 +21,10 @@ struct StateId {
     uint32_t index = ~0u;
     bool operator==(const StateId&) const = default;
 };
+struct RecurrentStateId {
+    uint32_t index = ~0u;
+    bool operator==(const RecurrentStateId&) const = default;
+};
 
 // Rows of token ids to rows of the table.
 struct EmbedOp {
@@ -79,6 +83,24 @@ struct AttentionOp {
     float soft_cap /* 0: none */;
 };
 
+// A causal convolution along each channel's own positions: out = sum over j of weight[channel][j] * in at
+// position - (taps - 1) + j, zeros before position 0. weight is [channels = width of in][taps], float32.
+// The state holds the last taps - 1 inputs, [taps - 1][channels], oldest first.
+struct ShortConvOp {
+    ValueId in;
+    WeightId weight;
+    RecurrentStateId state;
+    ValueId out;
+};
+
+// The gated linear recurrence of minimal GRUs, elementwise: out = f * (out of the position before, zeros
+// before position 0) + (1 - f) * in, where f = sigmoid(gate). The state holds the last output.
+struct GatedRecurrenceOp {
+    ValueId gate, in;
+    RecurrentStateId state;
+    ValueId out;
+};
+
 enum class Activation : uint8_t { silu, gelu_tanh };
 // out = activation(gate) * up
 struct GatedActivationOp {
@@ -108,8 +130,8 @@ struct SelectRowsOp {
     ValueId out;
 };
 
-using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, RopeOp, KvAppendOp, AttentionOp, GatedActivationOp,
-                        AddOp, ScaleOp, SoftCapOp, SelectRowsOp>;
+using Op = std::variant<EmbedOp, RmsNormOp, MatmulOp, RopeOp, KvAppendOp, AttentionOp, ShortConvOp,
+                        GatedRecurrenceOp, GatedActivationOp, AddOp, ScaleOp, SoftCapOp, SelectRowsOp>;
 
 std::string_view op_name(const Op& op);
 

@@ -18,6 +18,8 @@ struct OperandsOf {
     Operands operator()(const RopeOp& op) const { return unary(op.in, op.out); }
     Operands operator()(const KvAppendOp& op) const { return binary(op.keys, op.values, {}); }
     Operands operator()(const AttentionOp& op) const { return unary(op.query, op.out); }
+    Operands operator()(const ShortConvOp& op) const { return unary(op.in, op.out); }
+    Operands operator()(const GatedRecurrenceOp& op) const { return binary(op.gate, op.in, op.out); }
     Operands operator()(const GatedActivationOp& op) const { return binary(op.gate, op.up, op.out); }
     Operands operator()(const AddOp& op) const { return binary(op.a, op.b, op.out); }
     Operands operator()(const ScaleOp& op) const { return unary(op.in, op.out); }

@@ -21,6 +21,7 @@ struct Printer {
     const std::string& name(ValueId id) const { return program.value(id).name; }
     const std::string& name(WeightId id) const { return program.weight(id).name; }
     const std::string& name(StateId id) const { return program.state(id).name; }
+    const std::string& name(RecurrentStateId id) const { return program.state(id).name; }
 
     void declarations();
     void op(const Op& op);
@@ -44,6 +45,10 @@ struct Printer {
         add("{}, {}, {} heads, scale {}", name(o.query), name(o.state), o.n_heads, o.scale);
         if (o.soft_cap != 0) add(", soft cap {}", o.soft_cap);
     }
+    void inputs(const ShortConvOp& o) { add("{}, {}, {}", name(o.in), name(o.weight), name(o.state)); }
+    void inputs(const GatedRecurrenceOp& o) {
+        add("{}, {}, gate {}", name(o.in), name(o.state), name(o.gate));
+    }
     void inputs(const GatedActivationOp& o) {
         add("{}, {}, {}", name(o.gate), name(o.up), o.activation == Activation::silu ? "silu" : "gelu_tanh");
     }
@@ -60,7 +65,9 @@ void Printer::declarations() {
             weight.columns);
     }
     for (const StateGroup& group : program.groups) {
-        if (group.window == 0)
+        if (group.recurrent)
+            add("group {}, recurrent\n", group.name);
+        else if (group.window == 0)
             add("group {}, every position\n", group.name);
         else
             add("group {}, last {} positions\n", group.name, group.window);
@@ -68,6 +75,9 @@ void Printer::declarations() {
     for (const KvStateDecl& state : program.states) {
         add("state {} in {}, {} heads, keys {}, values {}\n", state.name, program.groups[state.group].name,
             state.n_kv_heads, state.key_dim, state.value_dim);
+    }
+    for (const RecurrentStateDecl& state : program.recurrent_states) {
+        add("state {} in {}, {} floats\n", state.name, program.groups[state.group].name, state.n_floats);
     }
 }
 

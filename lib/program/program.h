@@ -29,8 +29,9 @@ struct WeightDecl {
 
 // States that share page geometry and lifetime: one block table per group and sequence.
 struct StateGroup {
-    std::string name;     // "full", "window"
-    uint32_t window = 0;  // 0: every position is kept; else the last `window` positions
+    std::string name;        // "full", "window", "recurrent"
+    uint32_t window = 0;     // 0: every position is kept; else the last `window` positions
+    bool recurrent = false;  // holds recurrent states, one slot a sequence instead of pages
 };
 
 // Paged keys and values of one layer.
@@ -40,6 +41,13 @@ struct KvStateDecl {
     uint32_t n_kv_heads = 0, key_dim = 0, value_dim = 0;
 };
 
+// What one layer carries from a position to the next: of each sequence this many float32.
+struct RecurrentStateDecl {
+    std::string name;  // "blk.0.conv"
+    uint32_t group = 0;
+    uint32_t n_floats = 0;
+};
+
 struct Program {
     std::string family;
     uint32_t vocab_size = 0;
@@ -47,6 +55,7 @@ struct Program {
     std::vector<ValueDecl> values;
     std::vector<StateGroup> groups;
     std::vector<KvStateDecl> states;
+    std::vector<RecurrentStateDecl> recurrent_states;
     std::vector<Op> ops;
     ValueId hidden;  // the row before the head (output domain)
     ValueId logits;  // output domain, width vocab_size
@@ -54,6 +63,7 @@ struct Program {
     const ValueDecl& value(ValueId id) const { return values[id.index]; }
     const WeightDecl& weight(WeightId id) const { return weights[id.index]; }
     const KvStateDecl& state(StateId id) const { return states[id.index]; }
+    const RecurrentStateDecl& state(RecurrentStateId id) const { return recurrent_states[id.index]; }
 };
 
 }  // namespace takt

@@ -57,6 +57,13 @@ struct Count {
         cost.kv_values += positions.positions * state.n_kv_heads * dims;
         cost.attention_operations += 2 * positions.pairs * op.n_heads * dims;
     }
+    void operator()(const ShortConvOp& op) {
+        read(op.weight);
+        cost.recurrent_values += 2 * uint64_t{program.state(op.state).n_floats};
+    }
+    void operator()(const GatedRecurrenceOp& op) {
+        cost.recurrent_values += 2 * uint64_t{program.state(op.state).n_floats};
+    }
     void operator()(const auto&) {}
 };
 

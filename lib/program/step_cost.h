@@ -17,6 +17,7 @@ struct StepShape {
 struct StepCost {
     uint64_t weight_bytes = 0;          // of matrices and vectors, once a step; of the embedding its rows
     uint64_t kv_values = 0;             // keys and values that attention reads, once a step and key head
+    uint64_t recurrent_values = 0;      // of recurrent states: read, and written, once a step
     uint64_t product_operations = 0;    // 2 x weights multiplied
     uint64_t attention_operations = 0;  // 2 x products of queries with keys and of weights with values
 };

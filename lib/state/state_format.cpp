@@ -30,21 +30,29 @@ Result<StateLayout> StateLayout::of(const Program& program, uint64_t model, std:
         return Status(StatusCode::unsupported,
                       "This backend can't give out or take in keys and values, so states can't be moved.");
     }
-    if (program.states.size() > kMaxStates) {
-        return Status(StatusCode::unsupported,
-                      fmt::format("The model has {} states of keys and values, an exported state holds {}.",
-                                  program.states.size(), kMaxStates));
+    const size_t n_states = program.states.size() + program.recurrent_states.size();
+    if (n_states > kMaxStates) {
+        return Status(
+            StatusCode::unsupported,
+            fmt::format("The model keeps {} states, an exported one holds {}.", n_states, kMaxStates));
     }
     StateLayout layout{model, program.vocab_size, {}};
     for (const KvStateDecl& state : program.states) {
         layout.states.push_back({state.name, state.group, program.groups[state.group].window,
                                  state.n_kv_heads, state.key_dim, state.value_dim, *kv_dtype,
-                                 state_bytes_per_token(state, *kv_dtype)});
+                                 state_bytes_per_token(state, *kv_dtype),
+                                 static_cast<uint32_t>(layout.states.size())});
+    }
+    for (uint32_t i = 0; i < program.recurrent_states.size(); ++i) {
+        const RecurrentStateDecl& state = program.recurrent_states[i];
+        layout.states.push_back({state.name, state.group, 0, 0, 0, 0, DType::f32, 0, i, state.n_floats});
     }
     return layout;
 }
 
 StateRow row_of(const StateLayout::State& state) {
+    if (state.n_floats != 0)
+        return {state.group, 0, 0, state.n_floats, 0, static_cast<uint32_t>(state.dtype)};
     return {state.group,   state.window,    state.n_kv_heads,
             state.key_dim, state.value_dim, static_cast<uint32_t>(state.dtype)};
 }
@@ -82,6 +90,12 @@ StateChunks::StateChunks(const StateLayout& layout, uint32_t n_tokens, uint32_t 
 void StateChunks::begin_state(uint32_t state) {
     for (; state < layout_->states.size(); ++state) {
         const StateLayout::State& of = layout_->states[state];
+        if (of.n_floats != 0) {
+            if (n_computed_ == 0) continue;
+            const uint32_t n = number_of(sizeof(float), of.n_floats);
+            current_ = {StateChunk::Kind::recurrent, state, 0, n, n * sizeof(float)};
+            return;
+        }
         const uint32_t first = first_visible_position(n_computed_, of.window);
         if (first == n_computed_) continue;
         const uint32_t n = number_of(of.bytes_per_token, n_computed_ - first);
@@ -91,21 +105,34 @@ void StateChunks::begin_state(uint32_t state) {
     current_ = {StateChunk::Kind::end, 0, 0, 0, 0};
 }
 
+uint32_t StateChunks::end() const {
+    if (current_.kind == StateChunk::Kind::tokens) return n_tokens_;
+    return current_.kind == StateChunk::Kind::recurrent ? layout_->states[current_.state].n_floats
+                                                        : n_computed_;
+}
+
+uint64_t StateChunks::bytes_each() const {
+    if (current_.kind == StateChunk::Kind::tokens) return kTokenBytes;
+    return current_.kind == StateChunk::Kind::recurrent ? sizeof(float)
+                                                        : layout_->states[current_.state].bytes_per_token;
+}
+
 void StateChunks::next() {
-    const bool tokens = current_.kind == StateChunk::Kind::tokens;
     if (current_.kind == StateChunk::Kind::end) return;
-    const uint32_t end = tokens ? n_tokens_ : n_computed_;
-    const uint64_t bytes_each = tokens ? kTokenBytes : layout_->states[current_.state].bytes_per_token;
+    const bool tokens = current_.kind == StateChunk::Kind::tokens;
     current_.first += current_.number;
-    if (current_.first == end) return begin_state(tokens ? 0 : current_.state + 1);
-    current_.number = number_of(bytes_each, end - current_.first);
-    current_.bytes = current_.number * bytes_each;
+    if (current_.first == end()) return begin_state(tokens ? 0 : current_.state + 1);
+    current_.number = number_of(bytes_each(), end() - current_.first);
+    current_.bytes = current_.number * bytes_each();
 }
 
 size_t StateChunks::largest_bytes() const {
     uint64_t bytes = number_of(kTokenBytes, n_tokens_) * kTokenBytes;
-    for (const StateLayout::State& state : layout_->states)
-        bytes = std::max(bytes, number_of(state.bytes_per_token, n_computed_) * state.bytes_per_token);
+    for (const StateLayout::State& state : layout_->states) {
+        const uint64_t each = state.n_floats != 0 ? sizeof(float) : state.bytes_per_token;
+        const uint32_t number = state.n_floats != 0 ? state.n_floats : n_computed_;
+        bytes = std::max(bytes, number_of(each, number) * each);
+    }
     return static_cast<size_t>(kChunkHeadBytes + bytes);
 }
 

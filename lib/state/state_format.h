@@ -6,7 +6,7 @@
 //   24    u64 model (Model::fingerprint()), u64 bytes of the whole, end mark included
 //   40    u32 tokens, u32 of them the prompt's, u32 of them computed, u32 states
 //   56    table, a row of six u32 for each state: group, window, kv heads, key and value dimensions, GGUF
-//   type
+//   type; for each recurrent one behind them: group, 0, 0, its number of floats, 0, f32
 //
 // Then chunks, each with a head of 32 bytes:
 //
@@ -14,12 +14,12 @@
 //   24    u64 checksum of that and of those bytes, which begins with the checksum before it
 //
 // Kind 1 holds token ids as i32; kind 2 keys and values of one state, positions [first, first + number), as
-// Executable::read_state() gives them; kind 3 is the end mark and holds nothing. All tokens come first, then
-// state by state all positions, of a window group those that the next row can see. A chunk is as large as
-// kChunkBytes allows, so order and sizes follow from the header, and a reader knows each head before it
-// comes. Pages don't show. Each checksum goes on from the one before, so a chunk serves only where it was
-// written. It finds accidents, not forgeries; what is forged well is still only numbers, never a place in
-// memory.
+// Executable::read_state() gives them; kind 3 is the end mark and holds nothing; kind 4 floats [first, first
+// + number) of a recurrent state behind the last computed token. All tokens come first, then state by state
+// all positions, of a window group those that the next row can see. A chunk is as large as kChunkBytes
+// allows, so order and sizes follow from the header, and a reader knows each head before it comes. Pages
+// don't show. Each checksum goes on from the one before, so a chunk serves only where it was written. It
+// finds accidents, not forgeries; what is forged well is still only numbers, never a place in memory.
 #pragma once
 
 #include <cstddef>
@@ -52,6 +52,8 @@ struct StateLayout {
         uint32_t group = 0, window = 0, n_kv_heads = 0, key_dim = 0, value_dim = 0;
         DType dtype{};
         uint64_t bytes_per_token = 0;
+        uint32_t index = 0;     // in the program's states, or its recurrent ones
+        uint32_t n_floats = 0;  // 0: keys and values, else recurrent
     };
     uint64_t model = 0;
     uint32_t vocab_size = 0;
@@ -71,7 +73,7 @@ struct SequenceTokens {
 
 // The first 24 bytes of a chunk's head, as they lie in the file.
 struct StateChunk {
-    enum class Kind : uint32_t { tokens = 1, keys_and_values = 2, end = 3 };
+    enum class Kind : uint32_t { tokens = 1, keys_and_values = 2, end = 3, recurrent = 4 };
     Kind kind = Kind::tokens;
     uint32_t state = 0, first = 0, number = 0;
     uint64_t bytes = 0;
@@ -116,6 +118,9 @@ public:
 
 private:
     void begin_state(uint32_t state);
+    // Of what the current chunk is a part of: where it ends, and bytes each.
+    uint32_t end() const;
+    uint64_t bytes_each() const;
 
     const StateLayout* layout_;
     uint32_t n_tokens_, n_computed_;

@@ -28,6 +28,13 @@ std::string type_name(uint32_t id) {
 }
 
 Status check_row(const std::string& name, const StateRow& found, const StateRow& here) {
+    if (found.n_kv_heads == 0 || here.n_kv_heads == 0) {  // recurrent
+        if (found == here) return {};
+        if (found.n_kv_heads == 0 && here.n_kv_heads == 0 && found.key_dim != here.key_dim)
+            return mismatch("{} has {} floats in the exported state, {} here.", name, found.key_dim,
+                            here.key_dim);
+        return mismatch("{} is a state of another kind or group in the exported state.", name);
+    }
     struct Field {
         const char* what;
         uint32_t found, here;
@@ -93,7 +100,7 @@ Status StateReader::check_layout(std::span<const std::byte> table) const {
                         layout_.model);
     }
     if (header_.n_states != layout_.states.size()) {
-        return mismatch("The exported state has keys and values of {} layers, the model here has {}.",
+        return mismatch("The exported state has {} states of layers, the model here has {}.",
                         header_.n_states, layout_.states.size());
     }
     for (size_t i = 0; i < layout_.states.size(); ++i) {
@@ -154,14 +161,21 @@ Status StateReader::receive() {
 
 Status StateReader::store(Executable& executable, std::span<const BlockTable> tables) {
     const StateChunk& chunk = chunks_.current();
-    const uint32_t group = layout_.states[chunk.state].group;
-    if (group >= tables.size()) {
+    const StateLayout::State& state = layout_.states[chunk.state];
+    if (state.group >= tables.size()) {
         return Status(StatusCode::invalid_argument,
                       fmt::format("{} block tables are given, state {} is of group {}.", tables.size(),
-                                  layout_.states[chunk.state].name, group));
+                                  state.name, state.group));
     }
-    TAKT_RETURN_IF_ERROR(
-        executable.write_state({{chunk.state}, tables[group], chunk.first, chunk.number}, payload()));
+    const BlockTable table = tables[state.group];
+    if (chunk.kind == StateChunk::Kind::keys_and_values) {
+        TAKT_RETURN_IF_ERROR(
+            executable.write_state({{state.index}, table, chunk.first, chunk.number}, payload()));
+    } else {
+        const uint32_t slot = table.empty() ? kNoPage : table[0];
+        TAKT_RETURN_IF_ERROR(
+            executable.write_recurrent({{state.index}, slot, chunk.first, chunk.number}, payload()));
+    }
     chunks_.next();
     return {};
 }
@@ -195,6 +209,9 @@ std::string StateReader::what_is_due() const {
             return fmt::format("the chunk of tokens from {} on", chunk.first);
         case StateChunk::Kind::keys_and_values:
             return fmt::format("the chunk of {} from position {} on", layout_.states[chunk.state].name,
+                               chunk.first);
+        case StateChunk::Kind::recurrent:
+            return fmt::format("the chunk of {} from float {} on", layout_.states[chunk.state].name,
                                chunk.first);
         case StateChunk::Kind::end:
             break;

@@ -57,13 +57,17 @@ Status StateWriter::begin(const SequenceTokens& sequence) {
 
 Status StateWriter::fill(Executable& executable, std::span<const BlockTable> tables) {
     const StateChunk& chunk = chunks_.current();
-    const uint32_t group = layout_.states[chunk.state].group;
-    if (group >= tables.size()) {
+    const StateLayout::State& state = layout_.states[chunk.state];
+    if (state.group >= tables.size()) {
         return Status(StatusCode::invalid_argument,
                       fmt::format("{} block tables are given, state {} is of group {}.", tables.size(),
-                                  layout_.states[chunk.state].name, group));
+                                  state.name, state.group));
     }
-    return executable.read_state({{chunk.state}, tables[group], chunk.first, chunk.number}, payload());
+    const BlockTable table = tables[state.group];
+    if (chunk.kind == StateChunk::Kind::keys_and_values)
+        return executable.read_state({{state.index}, table, chunk.first, chunk.number}, payload());
+    const uint32_t slot = table.empty() ? kNoPage : table[0];
+    return executable.read_recurrent({{state.index}, slot, chunk.first, chunk.number}, payload());
 }
 
 Status StateWriter::send() {

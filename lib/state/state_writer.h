@@ -17,7 +17,8 @@
 //
 // Every call may fail, and then the export is over. Meanwhile the pages that hold the n_computed first
 // positions, of a window group those that a row at n_computed can see, must stay as they are: the sequence
-// may be computed on, but its pages not be given back.
+// may be computed on, but its pages not be given back. A slot of recurrent state must stay as it is, too; the
+// sequence goes on in another one.
 #pragma once
 
 #include <cstdint>

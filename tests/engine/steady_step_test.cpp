@@ -2,6 +2,7 @@
 // is told.
 #include "allocation_hook.h"
 #include "engine_fixture.h"
+#include "recurrent_fixture.h"
 
 namespace {
 
@@ -92,6 +93,26 @@ TEST_CASE("nor does a step with drafts, from a draft model or the text") {
     }
     for (const auto& request : requests) REQUIRE(request->wait(UINT64_MAX).ok());
     CHECK(n_steps >= 90);
+    CHECK(n_allocations == 0);
+}
+
+TEST_CASE("nor does a step with recurrent state that leaves snapshots behind") {
+    EngineOptions engine_options = small_context();
+    int n_steps = 0;
+    n_allocations = 0;
+    engine_options.on_step = [&](const StepRecord&) {  // between two steps, on their thread
+        ++n_steps;
+        counts_allocations = n_steps >= 20 && n_steps < 90;
+    };
+    RecurrentEngine fixture(true, engine_options);
+    std::vector<std::unique_ptr<Request>> requests;
+    for (uint32_t i = 0; i < 3; ++i) {
+        RequestOptions options = drawn(recurrent_tokens(10, i), 100);
+        if (i == 1) options.drafts = DraftSource::ngram;
+        requests.push_back(fixture->submit(std::move(options)).value());
+    }
+    for (const auto& request : requests) REQUIRE(request->wait(UINT64_MAX).ok());
+    CHECK(n_steps >= 99);
     CHECK(n_allocations == 0);
 }
 

@@ -151,7 +151,7 @@ TEST_CASE(
     End shallow;
     shallow.layout.states.pop_back();
     refused(bytes, shallow, StatusCode::state_mismatch,
-            "The exported state has keys and values of 2 layers, the model here has 1.");
+            "The exported state has 2 states of layers, the model here has 1.");
     StateReader reader(to.layout, Bytes(bytes));
     const Status too_long = reader.begin(kComputed);
     CHECK(too_long.code() == StatusCode::prompt_too_long);

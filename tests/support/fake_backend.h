@@ -1,6 +1,6 @@
 // A backend without arithmetic: the next token is a function of the tokens before it, read back from the
 // pages they were written to, so that a wrong block table, a page given twice or a page freed too early shows
-// as an error of the step.
+// as an error of the step; so does a slot of recurrent state that doesn't hold what is before the first row.
 #pragma once
 
 #include <algorithm>
@@ -46,8 +46,8 @@ public:
     FakeExecutable(std::shared_ptr<const Program> program, const CompileOptions& options,
                    const FakeScript& script)
         : program_(std::move(program)), options_(options), script_(script) {
-        for (const uint32_t n_pages : options.n_pages)
-            slots_.emplace_back(size_t{n_pages} * options.page_tokens);
+        for (size_t g = 0; g < options.n_pages.size(); ++g)
+            slots_.emplace_back(size_t{options.n_pages[g]} * places(g));
         history_.reserve(options.max_context_tokens);
         rows_.reserve(options.max_output_rows);
         argmax_.reserve(options.max_output_rows);
@@ -60,6 +60,7 @@ public:
         if (script_.before_run) TAKT_RETURN_IF_ERROR(script_.before_run(batch));
         rows_.clear();
         argmax_.clear();
+        ran_.clear();
         for (const BatchSequence& sequence : batch.sequences)
             TAKT_RETURN_IF_ERROR(run_sequence(batch, sequence));
         StepOutput output;
@@ -70,9 +71,18 @@ public:
         if (script_.clock != nullptr) script_.clock->advance_ns(output.compute_ns);
         return output;
     }
-    Status commit(uint64_t, uint32_t) override { return {}; }
+    Status commit(uint64_t sequence, uint32_t rows_kept) override {
+        if (program_->recurrent_states.empty()) return {};
+        const Ran& ran = ran_.at(sequence);
+        if (rows_kept > ran.states.size() || ran.states.size() - rows_kept > kMaxUndoneRows)
+            return Status(StatusCode::internal, fmt::format("{} rows can't be kept.", rows_kept));
+        for (const auto& [group, slot] : ran.places) {
+            if (rows_kept > 0) slots_[group][slot] = ran.states[rows_kept - 1];
+        }
+        return {};
+    }
     Status copy_page(uint32_t group, uint32_t from, uint32_t to) override {
-        const size_t n = options_.page_tokens;
+        const size_t n = places(group);
         std::copy_n(slots_[group].begin() + static_cast<ptrdiff_t>(from * n), n,
                     slots_[group].begin() + static_cast<ptrdiff_t>(to * n));
         if (script_.on_copy) script_.on_copy();
@@ -94,14 +104,31 @@ public:
             std::memcpy(&slot_of(range, i), in.data() + i * bytes_each, sizeof(Slot));
         return {};
     }
+    // The first floats are the slot's entry.
+    Status read_recurrent(const RecurrentRange& range, std::span<std::byte> out) override {
+        TAKT_RETURN_IF_ERROR(check_recurrent_range(*program_, options_, range, out.size()));
+        std::memcpy(out.data(), &slots_[program_->state(range.state).group][range.slot], sizeof(Slot));
+        return {};
+    }
+    Status write_recurrent(const RecurrentRange& range, std::span<const std::byte> in) override {
+        TAKT_RETURN_IF_ERROR(check_recurrent_range(*program_, options_, range, in.size()));
+        std::memcpy(&slots_[program_->state(range.state).group][range.slot], in.data(), sizeof(Slot));
+        return {};
+    }
     MemoryPlan memory() const override { return {}; }
 
 private:
+    size_t places(size_t group) const { return program_->groups[group].recurrent ? 1 : options_.page_tokens; }
     // What a position's keys and values would depend on: all tokens up to it.
     struct Slot {
         uint64_t prefix = 0;
         uint32_t position = 0;
         int32_t token = -1;
+    };
+    // Of a sequence in the last run: the state behind each of its rows, and where it goes.
+    struct Ran {
+        std::vector<Slot> states;
+        std::vector<std::pair<uint32_t, uint32_t>> places;  // group, slot
     };
     static uint64_t mix(uint64_t prefix, int32_t token) {
         return (prefix ^ static_cast<uint64_t>(token + 1)) * 1099511628211ull + 1469598103934665603ull;
@@ -118,14 +145,36 @@ private:
         return slots_[group][size_t{page} * options_.page_tokens + position % options_.page_tokens];
     }
 
+    Status begin_recurrent(const BatchSequence& sequence) {
+        for (uint32_t g = 0; g < slots_.size(); ++g) {
+            if (!program_->groups[g].recurrent) continue;
+            const uint32_t slot_index = sequence.block_tables[g][0];
+            ran_[sequence.sequence].places.emplace_back(g, slot_index);
+            if (sequence.first_position == 0) continue;
+            const Slot& found = slots_[g][slot_index];
+            const uint32_t last = sequence.first_position - 1;
+            if (found.position != last || found.prefix != slot(0, sequence, last).prefix) {
+                return Status(StatusCode::internal,
+                              fmt::format("Group {}: the slot of sequence {} holds position {} of some text, "
+                                          "not {} of this one.",
+                                          g, sequence.sequence, found.position, last));
+            }
+        }
+        return {};
+    }
+
     Status run_sequence(const StepBatch& batch, const BatchSequence& sequence) {
+        const bool recurrent = !program_->recurrent_states.empty();
+        if (recurrent) TAKT_RETURN_IF_ERROR(begin_recurrent(sequence));
         for (uint32_t i = 0; i < sequence.n_rows; ++i) {
             const uint32_t row = sequence.first_row + i, position = sequence.first_position + i;
             for (uint32_t g = 0; g < slots_.size(); ++g) {
+                if (program_->groups[g].recurrent) continue;
                 const uint64_t before = position == 0 ? 0 : slot(g, sequence, position - 1).prefix;
                 const Slot made{mix(before, batch.tokens[row]), position, batch.tokens[row]};
                 slot(g, sequence, position) = made;
             }
+            if (recurrent) ran_[sequence.sequence].states.push_back(slot(0, sequence, position));
             TAKT_RETURN_IF_ERROR(read_back(sequence, position));
             if (batch.wanted[row] != OutputWanted::none) give_row(sequence.sequence, row, position);
         }
@@ -136,6 +185,7 @@ private:
     // Leaves the tokens of a full group in history_.
     Status read_back(const BatchSequence& sequence, uint32_t position) {
         for (uint32_t g = 0; g < slots_.size(); ++g) {
+            if (program_->groups[g].recurrent) continue;
             const uint32_t window = program_->groups[g].window;
             const uint32_t first = first_visible_position(position, window);
             if (window == 0) history_.clear();
@@ -191,6 +241,7 @@ private:
     CompileOptions options_;
     const FakeScript& script_;
     std::vector<std::vector<Slot>> slots_;  // per group
+    std::map<uint64_t, Ran> ran_;           // empty without recurrent state
     std::vector<int32_t> history_;
     std::vector<uint32_t> rows_;
     std::vector<int32_t> argmax_;

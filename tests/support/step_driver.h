@@ -45,9 +45,9 @@ public:
         }
     }
 
-    // One step over chunks of different sequences, all rows committed. The output is borrowed until the next
-    // step.
-    Result<StepOutput> step(std::span<const Chunk> chunks) {
+    // One step over chunks of different sequences, all rows committed but the last n_undone of each. The
+    // output is borrowed until the next step.
+    Result<StepOutput> step(std::span<const Chunk> chunks, uint32_t n_undone = 0) {
         std::vector<int32_t> tokens;
         std::vector<OutputWanted> wanted;
         std::vector<BatchSequence> sequences;
@@ -67,8 +67,8 @@ public:
         Result<StepOutput> output = executable_.run({tokens, wanted, sequences});
         if (!output.ok()) return output;
         for (const BatchSequence& sequence : sequences) {
-            TAKT_RETURN_IF_ERROR(executable_.commit(sequence.sequence, sequence.n_rows));
-            advance(sequences_[sequence.sequence], sequence.n_rows);
+            TAKT_RETURN_IF_ERROR(executable_.commit(sequence.sequence, sequence.n_rows - n_undone));
+            advance(sequences_[sequence.sequence], sequence.n_rows - n_undone);
         }
         return output;
     }
@@ -119,7 +119,9 @@ private:
         Sequence& sequence = sequences_[id];
         sequence.tables.resize(free_pages_.size());
         for (size_t g = 0; g < free_pages_.size(); ++g) {
-            while (sequence.tables[g].size() * page_tokens_ < sequence.n_tokens + n_more) {
+            const bool recurrent = program_.groups[g].recurrent;
+            const uint32_t n_wanted = recurrent ? 1 : sequence.n_tokens + n_more;
+            while (sequence.tables[g].size() * (recurrent ? 1 : page_tokens_) < n_wanted) {
                 const bool empty =
                     free_pages_[g].empty();  // then the backend refuses the table, and the test sees why
                 sequence.tables[g].push_back(empty ? kNoPage : free_pages_[g].back());
