@@ -35,7 +35,8 @@ Status Engine::export_state(const Request& request, const WriteBytes& write, Tra
     return without_exceptions("the export", [&]() -> Status {
         if (!impl_->layout.ok()) return impl_->layout.status();
         const TransferClock clock(impl_->runtime->clock(), transfer);
-        HeldPages pages(impl_->worker, impl_->new_pages(impl_->options.context_tokens));
+        HeldPages pages(impl_->worker,
+                        impl_->new_pages(impl_->options.context_tokens, request.state_->options().cache_key));
         const WriteBytes counted = [&](std::span<const std::byte> bytes) {
             return clock.call(*impl_->callbacks, bytes.size(), [&] { return write(bytes); });
         };

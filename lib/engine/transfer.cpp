@@ -30,7 +30,11 @@ Status export_sequence(const RequestState& request, const StateLayout& layout, H
         sequence.n_prompt = found->n_prompt;
         // The last token is left to compute: what its row can see must be there, and its outputs are wanted.
         const uint32_t n = std::min(found->n_computed, static_cast<uint32_t>(ids.size()) - 1);
-        if (pages->share(*found->pages, n)) sequence.n_computed = n;
+        if (pages->share(*found->pages, n)) {
+            sequence.n_computed = n;
+        } else if (pages->is_recurrent()) {  // its state has gone on past what was told
+            sequence.n_computed = pages->reuse(ids);
+        }
         return {};
     }));
     sequence.ids = ids;

@@ -37,6 +37,42 @@ TEST_CASE("drafts that were wrong leave no trace in recurrent state") {
     CHECK(statistics.accepted_tokens > 0);
 }
 
+TEST_CASE("a reader that stops amid accepted drafts leaves a request that goes on elsewhere") {
+    // A text without surprises, so that drafts come in long runs.
+    const auto next = [](std::span<const int32_t> tokens) {
+        return kLetterA + static_cast<int32_t>(tokens.size() % 5);
+    };
+    RecurrentEngine here(false, small_context(), next), there(false, small_context(), next);
+    RequestOptions ask = drawn(repeating(60), 120, true);
+    ask.sampler = {};
+    const std::vector<int32_t> whole = answer(there.engine(), ask).ids;
+    uint32_t n_gone_back = 0;
+    for (uint32_t n_told = 40; n_told < 48; ++n_told) {
+        RequestOptions stopped = ask;
+        stopped.drafts = DraftSource::ngram;
+        stopped.cache_key = n_told;
+        Heard heard;
+        stopped.on_event = [&](const Event& event) { return heard.hear(event) && heard.ids.size() < n_told; };
+        auto request = here->submit(std::move(stopped));
+        REQUIRE(request.ok());
+        REQUIRE((*request)->wait(UINT64_MAX).ok());
+        Bytes bytes;
+        Transfer transfer;
+        REQUIRE(here->export_state(**request, to(bytes), transfer).ok());
+        n_gone_back += transfer.n_computed < transfer.n_tokens - 1;
+        CHECK(transfer.n_computed >= 32);
+        RequestOptions rest = ask;
+        rest.prompt_ids.clear();
+        rest.max_tokens = 20;
+        const Imported moved = imported(there.engine(), bytes, rest);
+        INFO(moved.status.message() << moved.heard.message);
+        REQUIRE(moved.status.ok());
+        const auto from = whole.begin() + (transfer.n_tokens - 60);
+        CHECK(moved.heard.ids == std::vector<int32_t>(from, from + 20));
+    }
+    CHECK(n_gone_back > 0);
+}
+
 TEST_CASE("a draft model with recurrent state is refused by the name of its group") {
     Fixture fixture;
     fixture.start();
