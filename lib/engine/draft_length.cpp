@@ -9,8 +9,10 @@ namespace {
 constexpr double kFading = 0.93;      // of what was seen, from one step with drafts to the next
 constexpr uint32_t kFirstDrafts = 4;  // while nothing was seen of this request
 constexpr uint32_t kTrialDrafts = 2;  // where it didn't pay before
-constexpr uint32_t kFirstWait = 8, kLongestWait = 256;  // steps between two trials
-constexpr double kWorthIt = 1.02;                       // what drafting must promise over a plain step
+// Steps between two trials. A trial of a draft model costs reading what was said since as well: threefold
+// waits keep that near a percent of 256 tokens, twofold ones took three.
+constexpr uint32_t kFirstWait = 8, kWaitGrowth = 3, kLongestWait = 512;
+constexpr double kWorthIt = 1.02;  // what drafting must promise over a plain step
 
 double cost(const DraftSituation& situation, uint32_t n_drafts) {
     double ns = situation.steps->ns(situation.n_rows + n_drafts);
@@ -52,7 +54,7 @@ void DraftLength::record(uint32_t n_drafted, uint32_t n_accepted) {
     began_ = true;
     accepted_ = kFading * accepted_ + n_accepted;
     rejected_ = kFading * rejected_ + (n_accepted < n_drafted ? 1 : 0);
-    if (trying_) wait_ = n_accepted == 0 ? std::min(2 * wait_, kLongestWait) : kFirstWait;
+    if (trying_) wait_ = n_accepted == 0 ? std::min(kWaitGrowth * wait_, kLongestWait) : kFirstWait;
 }
 
 }  // namespace takt
