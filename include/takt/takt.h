@@ -164,7 +164,8 @@ typedef void (*takt_text_callback)(void *user_data, const char *text, size_t tex
 typedef int32_t (*takt_logits_callback)(void *user_data, size_t position, const float *logits, size_t vocab_size);
 /* Takes all n_bytes of an exported state, borrowed until it returns, or fills all of them. Callback thread: the one that
  * exports or imports; the engine goes on meanwhile, so it may be as slow as a socket is. Calls that wait or destroy an
- * engine return TAKT_ERROR_INVALID_STATE. Anything but TAKT_CONTINUE ends the transfer. */
+ * engine return TAKT_ERROR_INVALID_STATE. Anything but TAKT_CONTINUE ends the transfer with TAKT_ERROR_CANCELLED or, on import,
+ * TAKT_ERROR_STATE_CORRUPT; a C++ exception with TAKT_ERROR_INTERNAL. */
 typedef int32_t (*takt_write_callback)(void *user_data, const void *bytes, size_t n_bytes);
 typedef int32_t (*takt_read_callback)(void *user_data, void *out_bytes, size_t n_bytes);
 

@@ -1,7 +1,13 @@
 // Requests that begin with what others computed: forks, exports, imports.
+#include <exception>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "api/guard.h"
 #include "api/handles.h"
@@ -33,6 +39,29 @@ public:
 
 private:
     takt_transfer* out_;
+};
+
+// Stops a transfer whose callback throws, and says afterwards whose exception it was.
+class CallbackResult {
+public:
+    template <typename Call>
+    bool of(Call call) {
+        try {
+            return call() == TAKT_CONTINUE;
+        } catch (const std::exception& error) {
+            thrown_ = error.what();
+        } catch (...) {
+            thrown_ = "something that is no std::exception";
+        }
+        return false;
+    }
+    Status instead_of(Status status, std::string_view callback) const {
+        if (!thrown_) return status;
+        return Status(StatusCode::internal, fmt::format("The {} callback threw: {}.", callback, *thrown_));
+    }
+
+private:
+    std::optional<std::string> thrown_;
 };
 
 // A request's handle may outlive its engine's.
@@ -75,10 +104,12 @@ takt_status takt_request_export(takt_request* request, takt_write_callback write
         const EngineCalls::Call call(*calls);
         TAKT_RETURN_IF_ERROR(check_engine(call));
         TransferOutput output(out_transfer);
+        CallbackResult result;
         const auto give = [&](std::span<const std::byte> bytes) {
-            return write(user_data, bytes.data(), bytes.size()) == TAKT_CONTINUE;
+            return result.of([&] { return write(user_data, bytes.data(), bytes.size()); });
         };
-        return call.engine()->export_state(request->end->get(), give, output.transfer);
+        return result.instead_of(call.engine()->export_state(request->end->get(), give, output.transfer),
+                                 "write");
     });
 }
 
@@ -100,11 +131,13 @@ takt_status takt_engine_import(takt_engine* engine, takt_read_callback read, voi
         if (!own.ok()) return own.status();
         own->submitted_ns = submitted_ns;
         TransferOutput output(out_transfer);
+        CallbackResult result;
         const auto fill = [&](std::span<std::byte> bytes) {
-            return read(user_data, bytes.data(), bytes.size()) == TAKT_CONTINUE;
+            return result.of([&] { return read(user_data, bytes.data(), bytes.size()); });
         };
-        return new_request(engine->runtime, calls, out_request, [&] {
+        Status status = new_request(engine->runtime, calls, out_request, [&] {
             return call.engine()->import_state(fill, std::move(*own), output.transfer);
         });
+        return result.instead_of(std::move(status), "read");
     });
 }

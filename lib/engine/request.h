@@ -35,7 +35,7 @@ struct Event {
     uint32_t step_token_index = 0, step_tokens = 0;  // of the tokens that its step gave this request
     uint32_t n_slides = 0;                           // of the context, before this token was computed
     uint64_t dropped_tokens = 0;                     // that slid out of it
-    uint32_t cached_tokens = 0;  // of the prompt, from earlier work
+    uint32_t cached_tokens = 0;                      // of the prompt, from earlier work
     uint64_t submitted_ns = 0, scheduled_ns = 0, computed_ns = 0, ready_ns = 0, delivered_ns = 0,
              compute_ns = 0;
 };

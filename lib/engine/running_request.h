@@ -28,7 +28,7 @@ struct RunningRequest {
           n_prompt(static_cast<uint32_t>(state->options().prompt_ids.size())),
           max_total(max_tokens_in_all),
           greedy(state->options().sampler.is_plain_greedy()),
-          slides(state->options().context_policy == ContextPolicy::slide),
+          slides(state->options().context_policy == ContextPolicy::slide && state->options().max_tokens > 0),
           drafts(std::move(own_drafts)) {
         tokens.reserve(max_total + kMaxDrafts);
         tokens.assign(state->options().prompt_ids.begin(), state->options().prompt_ids.end());
@@ -111,6 +111,7 @@ struct RunningRequest {
     bool imported = false;       // its pages hold n_computed positions before it is admitted
     bool text_is_ahead = false;  // of what was told: its reader stopped amid the tokens of a step
     bool preempted = false;      // gave its pages away and waits
+    bool scheduled = false;      // a step held a row of it
     uint64_t preempted_ns = 0;   // when
     uint64_t prefill_compute_ns = 0;
     std::shared_ptr<const RequestState> source;             // of a fork that wasn't admitted yet

@@ -54,7 +54,8 @@ void Speculation::propose(std::span<const std::unique_ptr<RunningRequest>> runni
         if (drafts.sequence) {
             const uint32_t n = decodes(*request) ? choose_length(*request, kMaxDrafts, true) : 0;
             // It reads prompts while the model does, and later what was said when it is asked again.
-            if (n > 0 || request->in_prefill()) jobs_.push_back({request.get(), n});
+            const bool reads_along = request->in_prefill() && request->scheduled;
+            if (n > 0 || reads_along) jobs_.push_back({request.get(), n});
         } else if (decodes(*request)) {
             drafts.ids.resize(kMaxDrafts);
             const uint32_t n_found = drafts.ngrams->propose(request->tokens, drafts.ids);

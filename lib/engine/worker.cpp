@@ -123,7 +123,7 @@ void Worker::step_requests() {
             request->outcome.end_ns = computed_ns;
         }
     }
-    count_outputs();
+    if (!step_.empty()) count_outputs();
     for (const Running& request : running_) tell(*request);
     drop_finished();
     slide_full_contexts();
@@ -204,6 +204,8 @@ void Worker::tell(RunningRequest& request) {
     if (!outcome.tokens.empty()) {
         const uint32_t n_told =
             request.state->push_tokens(outcome.tokens, outcome.text, outcome.stamp, step_.n_rows());
+        record_.generated_tokens += n_told;
+        statistics_.generated_tokens += n_told;
         if (n_told < outcome.tokens.size()) {
             request.forget_untold(static_cast<uint32_t>(outcome.tokens.size()) - n_told);
             outcome.reason = FinishReason::none;

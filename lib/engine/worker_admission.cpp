@@ -88,7 +88,7 @@ bool Worker::make_room(RunningRequest& request, uint32_t n_rows) {
         const auto last = std::find_if(running_.rbegin(), running_.rend(), [](const Running& r) {
             return !r->preempted && !r->finished && r->n_rows == 0;
         });
-        if (last->get() == &request && is_alone()) {
+        if (last->get() == &request && is_alone() && n_transfers_ == 0) {
             if (give_up_alone(request, n_rows)) return false;
             continue;
         }
@@ -127,6 +127,7 @@ void Worker::take_out_preempted() {
 void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {
     if (request.state->stamp_scheduled(now_ns, request.n_computed))
         statistics_.prompt_tokens_cached += request.n_computed;
+    request.scheduled = true;
     if (request.preempted_ns == 0) return;
     if (request.n_generated() == 0) request.state->count_preempted_time(now_ns - request.preempted_ns);
     request.preempted_ns = 0;

@@ -93,7 +93,8 @@ bool Worker::give_up_first() {
     return true;
 }
 
-// The same for the only one that runs: to begin anew would lead here again. False: there may be room now.
+// The same for the only one that runs, while no transfer will give pages back: to begin anew would lead here
+// again. False: there may be room now.
 bool Worker::give_up_alone(RunningRequest& request, uint32_t n_rows) {
     if (take_pages_of_waiting()) return false;
     const Status lack = request.pages->lack_of_room(static_cast<uint32_t>(request.tokens.size()),

@@ -37,10 +37,8 @@ void Worker::tell_step() noexcept {
 void Worker::count_outputs() {
     PageUse use;
     for (const Running& request : running_) {
-        record_.generated_tokens += static_cast<uint32_t>(request->outcome.tokens.size());
         use += request->pages->use(request->n_computed);
     }
-    statistics_.generated_tokens += record_.generated_tokens;
     page_waste_.record(use);
     publish_statistics();
 }

@@ -278,3 +278,23 @@ TEST_CASE("A deadline in the past and no tokens asked for end a request at once"
     CHECK(timing.finish_reason == TAKT_FINISH_DEADLINE);
     CHECK(timing.generated_tokens == 0);
 }
+
+TEST_CASE("What a transfer's callback throws ends the transfer with a sentence that says whose it was") {
+    Stack stack;
+    takt_request_options ask = golden_request(0);
+    ask.keep_state = 1;
+    takt_request* kept = nullptr;
+    REQUIRE(takt_engine_submit(stack.engine, &ask, &kept) == TAKT_OK);
+    REQUIRE(takt_request_wait(kept, UINT64_MAX) == TAKT_OK);
+    const takt_write_callback write = [](void*, const void*, size_t) -> int32_t {
+        throw std::runtime_error("boo");
+    };
+    CHECK(takt_request_export(kept, write, nullptr, nullptr) == TAKT_ERROR_INTERNAL);
+    CHECK(std::string(takt_last_error()) == "The write callback threw: boo.");
+    const takt_read_callback read = [](void*, void*, size_t) -> int32_t { throw 5; };
+    takt_request* import = nullptr;
+    CHECK(takt_engine_import(stack.engine, read, nullptr, &ask, nullptr, &import) == TAKT_ERROR_INTERNAL);
+    CHECK(std::string(takt_last_error()).find("The read callback threw: something") == 0);
+    CHECK(import == nullptr);
+    takt_request_destroy(kept);
+}
