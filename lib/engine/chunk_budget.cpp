@@ -23,12 +23,19 @@ uint64_t ChunkBudget::median_decode_ns() const {
     return sorted[n / 2];
 }
 
+// Decode rows beyond those that the last step without prompts had. Each is taken to cost what a prompt's row
+// does: where prompts keep coming, more and more decode before a step without prompts says what that takes.
+uint32_t ChunkBudget::n_more_than_lately(uint32_t n_decode_rows) const {
+    return n_decode_rows > last_decode_rows_ ? n_decode_rows - last_decode_rows_ : 0;
+}
+
 uint32_t ChunkBudget::prompt_rows(uint32_t n_decode_rows) const {
     // A prompt moves on by a row at least, however many decode.
     const uint32_t whole = std::max(1u, chunk_tokens_ - std::min(chunk_tokens_, n_decode_rows));
     if (n_decode_rows == 0 || step_gap_ns_ == kNoLimit) return whole;
-    const double decode = static_cast<double>(median_decode_ns());
-    if (decode == 0 || row_ns_ == 0) return std::min(whole, kFirstPromptRows);
+    const double decode =
+        static_cast<double>(median_decode_ns()) + n_more_than_lately(n_decode_rows) * row_ns_;
+    if (n_decode_steps_ == 0 || row_ns_ == 0) return std::min(whole, kFirstPromptRows);
     const double gap = step_gap_ns_ != 0 ? static_cast<double>(step_gap_ns_) : kDefaultGap * decode;
     const double affordable = std::clamp((gap - decode) / row_ns_, 1.0, static_cast<double>(whole));
     const uint32_t grown = kMostGrowth * std::max(last_prompt_rows_, kFirstPromptRows / kMostGrowth);
@@ -38,13 +45,14 @@ uint32_t ChunkBudget::prompt_rows(uint32_t n_decode_rows) const {
 void ChunkBudget::record(uint32_t n_decode_rows, uint32_t n_prompt_rows, uint64_t ns) {
     if (n_prompt_rows == 0) {
         decode_ns_[n_decode_steps_++ % kMedianSteps] = ns;
+        last_decode_rows_ = n_decode_rows;
         last_prompt_rows_ = 0;
         return;
     }
     if (n_decode_rows == 0) return;
     last_prompt_rows_ = n_prompt_rows;
     const double extra = std::max(0.0, static_cast<double>(ns) - static_cast<double>(median_decode_ns()));
-    const double row = std::max(1.0, extra / n_prompt_rows);
+    const double row = std::max(1.0, extra / (n_prompt_rows + n_more_than_lately(n_decode_rows)));
     row_ns_ = row_ns_ == 0 ? row : kNewest * row + (1 - kNewest) * row_ns_;
 }
 

@@ -22,11 +22,12 @@ public:
 private:
     static constexpr uint32_t kMedianSteps = 32;
     uint64_t median_decode_ns() const;
+    uint32_t n_more_than_lately(uint32_t n_decode_rows) const;
 
     const uint32_t chunk_tokens_;
     const uint64_t step_gap_ns_;
-    std::array<uint64_t, kMedianSteps> decode_ns_{};  // the last steps without prompt rows
-    uint32_t n_decode_steps_ = 0;
+    std::array<uint64_t, kMedianSteps> decode_ns_{};      // the last steps without prompt rows
+    uint32_t n_decode_steps_ = 0, last_decode_rows_ = 0;  // rows of the last of them
     double row_ns_ = 0;              // a prompt row on top of the decode rows; 0: not known
     uint32_t last_prompt_rows_ = 0;  // of the last step with both
 };

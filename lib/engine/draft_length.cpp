@@ -6,9 +6,10 @@
 namespace takt {
 namespace {
 
-constexpr double kFading = 0.93;      // of what was seen, from one step with drafts to the next
-constexpr uint32_t kFirstDrafts = 4;  // while nothing was seen of this request
-constexpr uint32_t kTrialDrafts = 2;  // where it didn't pay before
+constexpr double kFading = 0.93;  // of what was seen, from one step with drafts to the next
+// While nothing was seen of this request, and where it didn't pay before. A draft model's cost a good part of
+// a step each, those of the text nothing but their rows.
+constexpr uint32_t kFirstDrafts = 4, kFirstModelDrafts = 2, kTrialDrafts = 2, kModelTrialDrafts = 1;
 // Steps between two trials. A trial of a draft model costs reading what was said since as well: threefold
 // waits keep that near a percent of 256 tokens, twofold ones took three.
 constexpr uint32_t kFirstWait = 8, kWaitGrowth = 3, kLongestWait = 512;
@@ -32,8 +33,9 @@ uint32_t DraftLength::choose(const DraftSituation& situation, uint32_t most) {
     trying_ = false;
     most = std::min(most, kMaxDrafts);
     if (most == 0) return 0;
+    const bool costs = situation.drafts != nullptr;
     const double others = situation.n_tokens - 1, plain = cost(situation, 0);
-    if (!began_ || plain == 0) return std::min(most, kFirstDrafts);
+    if (!began_ || plain == 0) return std::min(most, costs ? kFirstModelDrafts : kFirstDrafts);
     uint32_t best = 0;
     double best_rate = kWorthIt * situation.n_tokens / plain;
     for (uint32_t n = 1; n <= most; ++n) {
@@ -44,7 +46,7 @@ uint32_t DraftLength::choose(const DraftSituation& situation, uint32_t most) {
     }
     if (best == 0 && ++n_steps_without_ >= wait_) {
         trying_ = true;
-        best = std::min(most, kTrialDrafts);
+        best = std::min(most, costs ? kModelTrialDrafts : kTrialDrafts);
     }
     if (best > 0) n_steps_without_ = 0;
     return best;

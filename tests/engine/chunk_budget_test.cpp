@@ -40,6 +40,24 @@ TEST_CASE("prompts that join keep the step near 1.5 times the median, from a han
     CHECK(rows_in_all >= 50 * 6);  // and uses what it may: about eleven rows fit
 }
 
+TEST_CASE("prompts go on while ever more decode and no step is without prompts") {
+    const Machine machine;
+    ChunkBudget budget(512, 0);
+    for (int i = 0; i < 8; ++i) budget.record(1, 0, machine.step(1));
+    uint64_t rows_in_all = 0;
+    for (uint32_t decode = 1; decode <= 24; ++decode) {
+        for (int i = 0; i < 5; ++i) {
+            const uint32_t rows = budget.prompt_rows(decode);
+            const uint64_t ns = machine.step(decode + rows);
+            budget.record(decode, rows, ns);
+            if (decode >= 20) rows_in_all += rows;
+            if (decode >= 4)
+                CHECK(static_cast<double>(ns) <= 2.5 * static_cast<double>(machine.step(decode)));
+        }
+    }
+    CHECK(rows_in_all >= 25 * 6);
+}
+
 TEST_CASE("a stated gap is kept, and a row goes on however small it is") {
     const Machine machine;
     ChunkBudget budget(512, 100'000'000);
