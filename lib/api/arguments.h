@@ -33,6 +33,14 @@ inline Status check_switch(uint32_t value, std::string_view name) {
                   fmt::format("{} is {}, only 0 and 1 have a meaning.", name, value));
 }
 
+// constants: the names of the values, "TAKT_DRAFTS_…".
+inline Status check_choice(uint32_t value, uint32_t highest, std::string_view name,
+                           std::string_view constants) {
+    if (value <= highest) return {};
+    return Status(StatusCode::invalid_argument, fmt::format("{} is {}, must be 0 {} {} ({}).", name, value,
+                                                            highest == 1 ? "or" : "to", highest, constants));
+}
+
 inline Status check_flags(uint32_t value, uint32_t known, std::string_view name) {
     if ((value & ~known) == 0) return {};
     return Status(StatusCode::invalid_argument,

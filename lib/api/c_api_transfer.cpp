@@ -1,5 +1,4 @@
 // Requests that begin with what others computed: forks, exports, imports.
-#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -48,10 +47,8 @@ public:
     bool of(Call call) {
         try {
             return call() == TAKT_CONTINUE;
-        } catch (const std::exception& error) {
-            thrown_ = error.what();
         } catch (...) {
-            thrown_ = "something that is no std::exception";
+            thrown_ = what_was_thrown();
         }
         return false;
     }

@@ -7,27 +7,22 @@
 #include "api/struct_copy.h"
 #include "engine/engine.h"
 
-#include <fmt/format.h>
-
 #include <optional>
 
 namespace takt::api {
 
 inline Result<std::optional<DType>> read_kv_type(uint32_t kv_type) {
+    TAKT_RETURN_IF_ERROR(check_choice(kv_type, TAKT_KV_F32, "kv_type", "TAKT_KV_…"));
     switch (kv_type) {
-        case TAKT_KV_DEFAULT:
-            return std::optional<DType>();
         case TAKT_KV_F16:
             return std::optional(DType::f16);
         case TAKT_KV_Q8_0:
             return std::optional(DType::q8_0);
         case TAKT_KV_F32:
             return std::optional(DType::f32);
-        default:
-            break;
+        default:  // TAKT_KV_DEFAULT
+            return std::optional<DType>();
     }
-    return Status(StatusCode::invalid_argument,
-                  fmt::format("kv_type is {}, must be 0 to {} (TAKT_KV_…).", kv_type, int{TAKT_KV_F32}));
 }
 
 inline takt_step to_c(const StepRecord& step) {

@@ -83,24 +83,15 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     options.ignore_eos = given.ignore_eos != 0;
     options.deadline_ns = given.deadline_ns;
     options.priority = given.priority;
-    if (given.drafts > TAKT_DRAFTS_MODEL) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("drafts is {}, must be 0 to {} (TAKT_DRAFTS_…).", given.drafts,
-                                  int{TAKT_DRAFTS_MODEL}));
-    }
+    TAKT_RETURN_IF_ERROR(check_choice(given.drafts, TAKT_DRAFTS_MODEL, "drafts", "TAKT_DRAFTS_…"));
+    TAKT_RETURN_IF_ERROR(
+        check_choice(given.draft_rule, TAKT_DRAFT_RULE_REJECTION, "draft_rule", "TAKT_DRAFT_RULE_…"));
+    TAKT_RETURN_IF_ERROR(
+        check_choice(given.context_policy, TAKT_CONTEXT_SLIDE, "context_policy", "TAKT_CONTEXT_…"));
     options.drafts = static_cast<DraftSource>(given.drafts);
     options.max_drafts = given.max_drafts;
-    if (given.draft_rule > TAKT_DRAFT_RULE_REJECTION) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("draft_rule is {}, must be 0 or 1 (TAKT_DRAFT_RULE_…).", given.draft_rule));
-    }
     options.reject_drafts = given.draft_rule == TAKT_DRAFT_RULE_REJECTION;
     options.keep_state = given.keep_state != 0;
-    if (given.context_policy > TAKT_CONTEXT_SLIDE) {
-        return Status(
-            StatusCode::invalid_argument,
-            fmt::format("context_policy is {}, must be 0 or 1 (TAKT_CONTEXT_…).", given.context_policy));
-    }
     options.context_policy = static_cast<ContextPolicy>(given.context_policy);
     options.pinned_tokens = given.pinned_tokens;
     TAKT_RETURN_IF_ERROR(read_stops(given, options));

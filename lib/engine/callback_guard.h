@@ -2,6 +2,9 @@
 // deferred.
 #pragma once
 
+#include <exception>
+#include <string>
+
 namespace takt {
 
 // The callbacks of one engine.
@@ -40,5 +43,16 @@ public:
 private:
     static inline thread_local const Scope* innermost_ = nullptr;
 };
+
+// Inside a catch block of a callback's exception: what it says.
+inline std::string what_was_thrown() {
+    try {
+        throw;
+    } catch (const std::exception& error) {
+        return error.what();
+    } catch (...) {
+        return "something that is no std::exception";
+    }
+}
 
 }  // namespace takt

@@ -33,10 +33,10 @@ uint32_t ChunkBudget::prompt_rows(uint32_t n_decode_rows) const {
     // A prompt moves on by a row at least, however many decode.
     const uint32_t whole = std::max(1u, chunk_tokens_ - std::min(chunk_tokens_, n_decode_rows));
     if (n_decode_rows == 0 || step_gap_ns_ == kNoLimit) return whole;
-    const double decode =
-        static_cast<double>(median_decode_ns()) + n_more_than_lately(n_decode_rows) * row_ns_;
     if (n_decode_steps_ == 0) return std::min(whole, kFirstPromptRows);
     if (row_ns_ == 0) return std::min(whole, kFirstPromptRows / kMostGrowth);
+    const double decode =
+        static_cast<double>(median_decode_ns()) + n_more_than_lately(n_decode_rows) * row_ns_;
     const double gap = step_gap_ns_ != 0 ? static_cast<double>(step_gap_ns_) : kDefaultGap * decode;
     const double affordable = std::clamp((gap - decode) / row_ns_, 1.0, static_cast<double>(whole));
     const uint32_t grown = kMostGrowth * std::max(last_prompt_rows_, kFirstPromptRows / kMostGrowth);

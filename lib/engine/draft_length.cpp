@@ -10,9 +10,9 @@ constexpr double kFading = 0.93;  // of what was seen, from one step with drafts
 // While nothing was seen of this request, and where it didn't pay before. A draft model's cost a good part of
 // a step each, those of the text nothing but their rows.
 constexpr uint32_t kFirstDrafts = 4, kFirstModelDrafts = 2, kTrialDrafts = 2, kModelTrialDrafts = 1;
-// Steps between two trials. A trial of a draft model costs reading what was said since as well: threefold
-// waits keep that near a percent of 256 tokens, twofold ones took three.
-constexpr uint32_t kFirstWait = 8, kWaitGrowth = 3, kLongestWait = 512;
+// Of the wait between two trials. A trial of a draft model costs reading what was said since as well:
+// threefold waits keep that near a percent of 256 tokens, twofold ones took three.
+constexpr uint32_t kWaitGrowth = 3, kLongestWait = 512;
 constexpr double kWorthIt = 1.02;  // what drafting must promise over a plain step
 
 double cost(const DraftSituation& situation, uint32_t n_drafts) {

@@ -32,8 +32,9 @@ public:
     double expected_tokens(uint32_t n_drafts) const;
 
 private:
-    double accepted_ = 1.4, rejected_ = 0.6;  // fading; begins as if something were known
-    uint32_t n_steps_without_ = 0, wait_ = 8;
+    static constexpr uint32_t kFirstWait = 8;  // steps from one trial to the next
+    double accepted_ = 1.4, rejected_ = 0.6;   // fading; begins as if something were known
+    uint32_t n_steps_without_ = 0, wait_ = kFirstWait;
     bool trying_ = false, began_ = false;
 };
 

@@ -7,11 +7,6 @@
 #include <fmt/format.h>
 
 namespace takt {
-namespace {
-
-constexpr size_t kRest = 256;  // tokens without drafts after pages were lacking
-
-}  // namespace
 
 DraftModel::DraftModel(Runtime& runtime, std::shared_ptr<const Model> model,
                        std::unique_ptr<Executable> executable, const CompileOptions& compile,
@@ -54,12 +49,11 @@ bool DraftModel::add_unread(Job& job, uint32_t& budget) {
     const std::span<const int32_t> rows = tokens.subspan(sequence.n_computed, n_rows);
     if (n_rows == 0 || !knows(rows)) return false;
     if (!sequence.pages->cover(sequence.n_computed, sequence.n_computed + n_rows)) {
-        request.drafts->give_up(tokens.size() + kRest);
+        request.drafts->rest(tokens.size());
         return false;
     }
     OutputWanted wanted = OutputWanted::none;
-    if (n_rows == n_unread && job.n_wanted > 0)
-        wanted = request.greedy ? OutputWanted::argmax : OutputWanted::logits;
+    if (n_rows == n_unread && job.n_wanted > 0) wanted = request.wanted();
     step_.add(sequence.name, *sequence.pages, rows, sequence.n_computed, wanted);
     if (wanted == OutputWanted::none) job.n_wanted = 0;
     job.n_rows = n_rows;
@@ -67,31 +61,26 @@ bool DraftModel::add_unread(Job& job, uint32_t& budget) {
     return true;
 }
 
-bool DraftModel::add_last_draft(Job& job) {
+void DraftModel::add_last_draft(Job& job) {
     RunningRequest& request = *job.request;
     DraftSequence& sequence = *request.drafts->sequence;
-    const std::vector<int32_t>& ids = request.drafts->ids;
-    job.n_rows = 0;
-    const std::span<const int32_t> row = std::span<const int32_t>(ids).last(1);
-    if (sequence.n_computed >= compile_.max_context_tokens || !knows(row)) return false;
-    if (!sequence.pages->cover(sequence.n_computed, sequence.n_computed + 1)) return false;
-    const OutputWanted wanted = request.greedy ? OutputWanted::argmax : OutputWanted::logits;
-    step_.add(sequence.name, *sequence.pages, row, sequence.n_computed, wanted);
+    const std::span<const int32_t> row = std::span<const int32_t>(request.drafts->ids).last(1);
+    if (sequence.n_computed >= compile_.max_context_tokens || !knows(row)) return;
+    if (!sequence.pages->cover(sequence.n_computed, sequence.n_computed + 1)) return;
+    step_.add(sequence.name, *sequence.pages, row, sequence.n_computed, request.wanted());
     job.n_rows = 1;
-    return true;
 }
 
 // A guess is what the request would draw from the draft model's logits, with the number of that position.
-Status DraftModel::take_guess(const Job& job, const StepOutput& output, size_t place,
-                              SamplerScratch& scratch) {
+void DraftModel::take_guess(const Job& job, const StepOutput& output, size_t place, SamplerScratch& scratch) {
     RunningRequest& request = *job.request;
     std::vector<int32_t>& ids = request.drafts->ids;
     if (request.greedy) {
         if (output.argmax[place] >= 0) ids.push_back(output.argmax[place]);
-        return {};
+        return;
     }
     const size_t vocab_size = model_->program()->vocab_size;
-    if (vocab_size != scratch.vocab_size()) return {};
+    if (vocab_size != scratch.vocab_size()) return;
     const size_t n_tokens = request.tokens.size();
     request.tokens.insert(request.tokens.end(), ids.begin(), ids.end());  // there is room for all drafts
     const std::span<const float> logits = output.logits.subspan(place * vocab_size, vocab_size);
@@ -103,7 +92,6 @@ Status DraftModel::take_guess(const Job& job, const StepOutput& output, size_t p
     }
     request.tokens.resize(n_tokens);
     if (id.ok() && told.ok()) ids.push_back(*id);
-    return {};
 }
 
 Status DraftModel::run(std::span<Job> jobs, bool is_reading, SamplerScratch& scratch) {
@@ -120,8 +108,7 @@ Status DraftModel::run(std::span<Job> jobs, bool is_reading, SamplerScratch& scr
         DraftSequence& sequence = *job.request->drafts->sequence;
         TAKT_RETURN_IF_ERROR(executable_->commit(sequence.name, job.n_rows));
         sequence.n_computed += job.n_rows;
-        if (job.n_wanted > job.request->drafts->ids.size())
-            TAKT_RETURN_IF_ERROR(take_guess(job, *output, place++, scratch));
+        if (job.n_wanted > job.request->drafts->ids.size()) take_guess(job, *output, place++, scratch);
         if (prefix_reuse_ && is_reading) sequence.pages->publish(job.request->tokens, sequence.n_computed);
     }
     return {};

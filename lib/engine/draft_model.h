@@ -27,7 +27,7 @@ public:
     struct Job {
         RunningRequest* request = nullptr;
         uint32_t n_wanted = 0;
-        uint32_t n_rows = 0, first_output = 0;  // of the step that is being made
+        uint32_t n_rows = 0;  // of the step that is being made
     };
     // Puts up to n_wanted proposals into each request's drafts, fewer where the draft model has still to read
     // (it reads at most max_read tokens), has no pages left or no place for a token.
@@ -38,9 +38,9 @@ public:
 
 private:
     bool add_unread(Job& job, uint32_t& budget);
-    bool add_last_draft(Job& job);
+    void add_last_draft(Job& job);
     Status run(std::span<Job> jobs, bool is_reading, SamplerScratch& scratch);
-    Status take_guess(const Job& job, const StepOutput& output, size_t place, SamplerScratch& scratch);
+    void take_guess(const Job& job, const StepOutput& output, size_t place, SamplerScratch& scratch);
     bool knows(std::span<const int32_t> tokens) const;
 
     Runtime& runtime_;

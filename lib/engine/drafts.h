@@ -43,10 +43,11 @@ struct Drafts {
         if (ngrams) ngrams->clear();
         if (sequence) sequence->pages->start_over();
     }
-    // No drafts before the text has so many tokens.
-    void give_up(size_t n_tokens) {
+    // The draft model failed, or had no room: no drafts for a while. n_tokens: of the text.
+    void rest(size_t n_tokens) {
+        constexpr size_t kRest = 256;  // tokens
         release();
-        rests_until = n_tokens;
+        rests_until = n_tokens + kRest;
     }
 
     // For the classic rule: what each draft was drawn from, and room for what the model says.

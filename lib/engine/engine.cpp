@@ -99,8 +99,7 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     if (!draft.ok()) return draft.status();
     layout = StateLayout::of(*model->program(), model->fingerprint(), (*executable)->kv_dtype());
     memory = (*executable)->memory();
-    if (*draft) memory += (*draft)->memory();
-    if (options.draft_model == model) memory.weight_bytes /= 2;  // they share them
+    if (*draft) memory += beside_model((*draft)->memory(), options.draft_model == model);
     std::vector<PagePool> pools;
     for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages, compile.page_tokens);
     WorkerLimits limits;
@@ -265,10 +264,7 @@ Result<bool> Engine::step() {
     if (!impl_->options.step_driven)
         return Status(StatusCode::invalid_state, "The engine has a thread of its own: it isn't step_driven.");
     if (inside_callback()) return Status(StatusCode::invalid_state, "A callback can't step its own engine.");
-    if (impl_->signal->forked()) {
-        return Status(StatusCode::invalid_state,
-                      "The engine is of the parent of this forked process; its threads aren't here.");
-    }
+    TAKT_RETURN_IF_ERROR(impl_->signal->refuse_in_forked_child());
     if (worker->drive(Round::with_step) == Driven::busy)
         return Status(StatusCode::invalid_state, "Another thread is in a step of this engine.");
     return worker->has_requests();

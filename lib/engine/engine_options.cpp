@@ -100,8 +100,8 @@ CompileOptions make_compile_options(const EngineOptions& options, const Program&
     compile.deterministic = options.deterministic;
     compile.kv_dtype = options.kv_dtype;
     // Every sequence may leave a part of its last page empty; kv_tokens fit however many share them.
-    const uint64_t page = options.page_tokens;
-    const uint64_t all = (options.kv_tokens + page - 1) / page + options.max_sequences - 1;
+    const uint64_t all =
+        uint64_t{pages_for(options.kv_tokens, options.page_tokens)} + options.max_sequences - 1;
     for (const StateGroup& group : program.groups) {
         if (group.recurrent) {
             compile.n_pages.push_back(options.max_sequences +

@@ -48,8 +48,7 @@ private:
         Result<MemoryPlan> more =
             backend_.plan(draft, make_compile_options(options_of_draft(options), draft));
         if (!more.ok()) return more;
-        if (&draft == &program_) more->weight_bytes = 0;  // they share them
-        *plan += *more;
+        *plan += beside_model(*more, &draft == &program_);
         return plan;
     }
     bool fits(const MemoryPlan& plan) const {
@@ -115,6 +114,11 @@ private:
 };
 
 }  // namespace
+
+MemoryPlan beside_model(MemoryPlan draft, bool is_model_itself) {
+    if (is_model_itself) draft.weight_bytes = 0;
+    return draft;
+}
 
 Result<EnginePlan> plan_engine(const EngineOptions& asked, const Model& model, const Backend& backend) {
     TAKT_RETURN_IF_ERROR(backend.supports(*model.program()));

@@ -19,4 +19,7 @@ namespace takt {
 // out_of_memory with need and have where that doesn't do.
 Result<EnginePlan> plan_engine(const EngineOptions& asked, const Model& model, const Backend& backend);
 
+// What a draft model takes beside the model: a model that drafts for itself has its weights once.
+MemoryPlan beside_model(MemoryPlan draft, bool is_model_itself);
+
 }  // namespace takt

@@ -36,10 +36,8 @@ bool RequestState::deliver(const OnEvent& on_event, Event event) {
         const bool go_on = on_event(event);
         if (!go_on) cancelled_ = true;
         return go_on;
-    } catch (const std::exception& error) {
-        thrown = error.what();
     } catch (...) {
-        thrown = "something that is no std::exception";
+        thrown = what_was_thrown();
     }
     const std::lock_guard lock(mutex_);
     callback_failure_ = Status(StatusCode::internal, fmt::format("The event callback threw: {}.", thrown));

@@ -43,6 +43,8 @@ struct RunningRequest {
     bool in_prefill() const {
         return (n_dropped == 0 && n_computed < n_prompt) || n_computed + 1 < tokens.size();
     }
+    // Of a row whose token is to be chosen.
+    OutputWanted wanted() const { return greedy ? OutputWanted::argmax : OutputWanted::logits; }
     uint32_t n_to_compute() const { return static_cast<uint32_t>(tokens.size()) - n_computed; }
     // Who is served before whom, and gives way after whom.
     bool goes_before(const RunningRequest& other) const {

@@ -36,8 +36,8 @@ void StepBuilder::add_rows(RunningRequest& request, uint32_t n_rows) {
     const std::span<const int32_t> rows =
         std::span<const int32_t>(request.tokens).subspan(request.n_computed, n_rows);
     const bool is_last = request.n_computed + n_rows == request.tokens.size();
-    const OutputWanted wanted = request.greedy ? OutputWanted::argmax : OutputWanted::logits;
-    add(request.sequence, *request.pages, rows, request.n_computed, is_last ? wanted : OutputWanted::none);
+    add(request.sequence, *request.pages, rows, request.n_computed,
+        is_last ? request.wanted() : OutputWanted::none);
 }
 
 void StepBuilder::add_decode_rows(RunningRequest& request, uint32_t n_drafts) {

@@ -6,13 +6,6 @@
 #include <fmt/format.h>
 
 namespace takt {
-namespace {
-
-uint32_t pages_for(uint64_t n_tokens, uint32_t page_tokens) {
-    return static_cast<uint32_t>((n_tokens + page_tokens - 1) / page_tokens);
-}
-
-}  // namespace
 
 uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t page_tokens,
                           uint32_t max_rows) {

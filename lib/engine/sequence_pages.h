@@ -16,6 +16,10 @@
 
 namespace takt {
 
+constexpr uint32_t pages_for(uint64_t n_tokens, uint32_t page_tokens) {
+    return static_cast<uint32_t>((n_tokens + page_tokens - 1) / page_tokens);
+}
+
 // Pages that a group holds at most for a sequence of n_tokens positions that is computed max_rows at a time.
 uint32_t worst_case_pages(const StateGroup& group, uint64_t n_tokens, uint32_t page_tokens,
                           uint32_t max_rows);

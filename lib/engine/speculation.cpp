@@ -10,7 +10,6 @@ namespace {
 
 static_assert(kMaxDrafts <= kMaxUndoneRows,
               "where all drafts are wrong, recurrent state goes back over them");
-constexpr size_t kRest = 256;  // tokens without drafts after the draft model failed or had no room
 
 }  // namespace
 
@@ -72,8 +71,7 @@ void Speculation::ask_draft_model(uint32_t max_read, SamplerScratch& scratch) {
         runtime_.logger().log(
             LogLevel::warning,
             fmt::format("The draft model failed: {} Requests go on without.", status.message()));
-        for (const DraftModel::Job& job : jobs_)
-            job.request->drafts->give_up(kRest + job.request->tokens.size());
+        for (const DraftModel::Job& job : jobs_) job.request->drafts->rest(job.request->tokens.size());
     }
     for (const DraftModel::Job& job : jobs_) {
         job.request->state->count_draft_time(draft_->last_ns() / jobs_.size());

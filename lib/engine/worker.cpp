@@ -32,10 +32,7 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
 }
 
 Status Worker::enqueue(Waiting waiting, bool limited) {
-    if (signal_->forked()) {
-        return Status(StatusCode::invalid_state,
-                      "The engine is of the parent of this forked process; its thread isn't here.");
-    }
+    TAKT_RETURN_IF_ERROR(signal_->refuse_in_forked_child());
     std::list<Waiting> node;
     node.push_back(std::move(waiting));
     {

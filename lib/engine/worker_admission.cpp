@@ -6,13 +6,6 @@
 #include "engine/worker.h"
 
 namespace takt {
-namespace {
-
-uint64_t up_to_page(uint64_t n_tokens, uint32_t page_tokens) {
-    return (n_tokens + page_tokens - 1) / page_tokens * page_tokens;
-}
-
-}  // namespace
 
 // Higher priority first, then who was submitted first: a preempted request stands where it stood.
 void Worker::put_in_order(std::list<Waiting>& list, std::list<Waiting>::iterator place) {
@@ -65,8 +58,9 @@ bool Worker::admit_request(RunningRequest& request) {
     const auto n_tokens = static_cast<uint32_t>(request.tokens.size());
     request.n_computed = begin_with_known(request);
     const auto spare = static_cast<uint32_t>(std::ranges::count_if(running_, [this](const Running& r) {
+        const uint32_t page = limits_.page_tokens;
         uint64_t reach = r->pages->n_reachable();
-        if (r->in_prefill()) reach = std::max(reach, up_to_page(r->tokens.size(), limits_.page_tokens));
+        if (r->in_prefill()) reach = std::max(reach, uint64_t{pages_for(r->tokens.size(), page)} * page);
         return reach + 1 < r->max_total;  // the last token is never computed
     }));
     const uint32_t first_step_end = std::min(n_tokens, request.n_computed + limits_.chunk_tokens);

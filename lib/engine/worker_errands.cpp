@@ -31,10 +31,7 @@ uint64_t Worker::n_cancels() const {
 }
 
 Status Worker::between_steps(uint64_t n_cancels, const BetweenSteps& work) {
-    if (signal_->forked()) {
-        return Status(StatusCode::invalid_state,
-                      "The engine is of the parent of this forked process; its thread isn't here.");
-    }
+    TAKT_RETURN_IF_ERROR(signal_->refuse_in_forked_child());
     Errand errand{work, n_cancels, {}};
     {
         const std::lock_guard lock(signal_->mutex);

@@ -11,6 +11,7 @@
 #include <mutex>
 
 #include "base/os.h"
+#include "base/status.h"
 
 namespace takt {
 
@@ -31,6 +32,11 @@ struct WorkerSignal {
 
     // In a forked child nobody works for the engine: what is waited for never comes.
     bool forked() const { return birthplace.left(); }
+    Status refuse_in_forked_child() const {
+        if (!forked()) return {};
+        return Status(StatusCode::invalid_state,
+                      "The engine is of the parent of this forked process; its thread isn't here.");
+    }
     void notify() {
         {
             const std::lock_guard lock(mutex);

@@ -57,6 +57,13 @@ StateRow row_of(const StateLayout::State& state) {
             state.key_dim, state.value_dim, static_cast<uint32_t>(state.dtype)};
 }
 
+Result<BlockTable> table_of(const StateLayout::State& state, std::span<const BlockTable> tables) {
+    if (state.group < tables.size()) return tables[state.group];
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("{} block tables are given, state {} is of group {}.", tables.size(),
+                              state.name, state.group));
+}
+
 StateHeader header_of(const StateLayout& layout, const SequenceTokens& sequence) {
     StateHeader header{};
     std::copy_n("TAKTSTAT", 8, header.magic);

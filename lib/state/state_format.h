@@ -30,6 +30,7 @@
 #include <string>
 #include <vector>
 
+#include "backend/step_batch.h"
 #include "base/status.h"
 #include "program/program.h"
 #include "tensor/dtype.h"
@@ -100,6 +101,12 @@ inline constexpr size_t kChunkHeadBytes = sizeof(StateChunk) + sizeof(uint64_t);
 inline constexpr size_t kMaxStates = 4096;
 
 StateRow row_of(const StateLayout::State& state);
+// Of the tables of all groups, the state's.
+Result<BlockTable> table_of(const StateLayout::State& state, std::span<const BlockTable> tables);
+// The slot that a recurrent group's table names.
+inline uint32_t slot_of(BlockTable table) {
+    return table.empty() ? kNoPage : table[0];
+}
 // What the header of this sequence must be.
 StateHeader header_of(const StateLayout& layout, const SequenceTokens& sequence);
 // header_and_table: whole. The checksum within is left out.

@@ -162,19 +162,14 @@ Status StateReader::receive() {
 Status StateReader::store(Executable& executable, std::span<const BlockTable> tables) {
     const StateChunk& chunk = chunks_.current();
     const StateLayout::State& state = layout_.states[chunk.state];
-    if (state.group >= tables.size()) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("{} block tables are given, state {} is of group {}.", tables.size(),
-                                  state.name, state.group));
-    }
-    const BlockTable table = tables[state.group];
+    const Result<BlockTable> table = table_of(state, tables);
+    if (!table.ok()) return table.status();
     if (chunk.kind == StateChunk::Kind::keys_and_values) {
         TAKT_RETURN_IF_ERROR(
-            executable.write_state({{state.index}, table, chunk.first, chunk.number}, payload()));
+            executable.write_state({{state.index}, *table, chunk.first, chunk.number}, payload()));
     } else {
-        const uint32_t slot = table.empty() ? kNoPage : table[0];
-        TAKT_RETURN_IF_ERROR(
-            executable.write_recurrent({{state.index}, slot, chunk.first, chunk.number}, payload()));
+        TAKT_RETURN_IF_ERROR(executable.write_recurrent(
+            {{state.index}, slot_of(*table), chunk.first, chunk.number}, payload()));
     }
     chunks_.next();
     return {};

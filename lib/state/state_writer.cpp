@@ -58,16 +58,11 @@ Status StateWriter::begin(const SequenceTokens& sequence) {
 Status StateWriter::fill(Executable& executable, std::span<const BlockTable> tables) {
     const StateChunk& chunk = chunks_.current();
     const StateLayout::State& state = layout_.states[chunk.state];
-    if (state.group >= tables.size()) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("{} block tables are given, state {} is of group {}.", tables.size(),
-                                  state.name, state.group));
-    }
-    const BlockTable table = tables[state.group];
+    const Result<BlockTable> table = table_of(state, tables);
+    if (!table.ok()) return table.status();
     if (chunk.kind == StateChunk::Kind::keys_and_values)
-        return executable.read_state({{state.index}, table, chunk.first, chunk.number}, payload());
-    const uint32_t slot = table.empty() ? kNoPage : table[0];
-    return executable.read_recurrent({{state.index}, slot, chunk.first, chunk.number}, payload());
+        return executable.read_state({{state.index}, *table, chunk.first, chunk.number}, payload());
+    return executable.read_recurrent({{state.index}, slot_of(*table), chunk.first, chunk.number}, payload());
 }
 
 Status StateWriter::send() {
