@@ -11,6 +11,7 @@
 #include "commands.h"
 #include "failure.h"
 #include "load.h"
+#include "numbers/statistics.h"
 #include "report.h"
 #include "system.h"
 
@@ -35,12 +36,6 @@ struct TestResult {
 
 const char* name_of(BenchTest test) {
     return test == BenchTest::prefill ? "prefill" : "decode";
-}
-
-double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    const std::size_t n = values.size();
-    return n % 2 == 1 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
 std::vector<TestResult> measure(takt::Engine& engine, const BenchOptions& options, uint32_t vocab_size,
