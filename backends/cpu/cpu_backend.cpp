@@ -133,6 +133,22 @@ Result<DeviceLimits> CpuBackend::measure_limits(uint64_t working_set_bytes, uint
     return cpu::measure_limits(kernels_, *pool_, working_set_bytes, n_rows, product);
 }
 
+std::vector<KernelChoice> CpuBackend::choices(const Program& program) const {
+    std::vector<KernelChoice> choices;
+    for (const Op& op : program.ops) {
+        const auto* matmul = std::get_if<MatmulOp>(&op);
+        if (matmul == nullptr) continue;
+        const DType dtype = program.weight(matmul->weight).dtype;
+        const std::string_view what = dtype_info(dtype).name;
+        if (std::ranges::find(choices, what, &KernelChoice::what) != choices.end()) continue;
+        const uint32_t least_rows = onednn_least_rows(level_, packed_kind(dtype));
+        std::string kernel = device_.isa;
+        if (least_rows != 0) kernel += fmt::format("; oneDNN from {} rows on", least_rows);
+        choices.push_back({std::string(what), std::move(kernel)});
+    }
+    return choices;
+}
+
 }  // namespace cpu
 
 Result<std::unique_ptr<Backend>> create_cpu_backend(const BackendContext& context) {

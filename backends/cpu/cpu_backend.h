@@ -27,6 +27,7 @@ public:
     Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
                                                 std::shared_ptr<const PackedWeights> weights,
                                                 const CompileOptions& options) override;
+    std::vector<KernelChoice> choices(const Program& program) const override;
     Result<DeviceLimits> measure_limits(uint64_t working_set_bytes, uint32_t n_rows,
                                         ProductShape product) override;
 

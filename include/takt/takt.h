@@ -18,6 +18,8 @@
  *   session    a conversation, as a thin convenience over requests
  *   prefill    the prompt through the model, in chunks          decode   one more token per step
  *   step       one run of the backend over rows of one or more requests
+ *   snapshot   what an engine did up to a moment: counters and histograms; or between two moments, or of several engines
+ *   SLO        a promise: bounds on a request's times
  *   context    the positions a request may use: prompt and generated tokens together
  *
  * Threading words: "thread-safe": any thread, at any time. "One thread at a time": calls on the same handle must not
@@ -92,6 +94,7 @@ typedef struct takt_model takt_model;
 typedef struct takt_engine takt_engine;
 typedef struct takt_request takt_request;
 typedef struct takt_session takt_session;
+typedef struct takt_snapshot takt_snapshot;
 
 /* ---- Constants -------------------------------------------------------------------------------------------------- */
 
@@ -131,6 +134,19 @@ enum {
 enum { TAKT_DRAFT_RULE_MATCH = 0,                                /* while it is what the model samples itself      */
        TAKT_DRAFT_RULE_REJECTION = 1 };                          /* with the ratio of the two models' probabilities */
 enum { TAKT_MAX_DRAFTS = 15 };                                   /* of one request in one step                     */
+/* Bounds of a takt_slo, as bits. */
+enum { TAKT_BOUND_TTFT = 1, TAKT_BOUND_TPOT = 2, TAKT_BOUND_ITL = 4, TAKT_BOUND_E2E = 8 };
+enum {                                                           /* whether a request kept its bounds               */
+    TAKT_SLO_NOT_JUDGED = 0,                                     /* it has none, runs, or went away in time         */
+    TAKT_SLO_GOOD = 1,
+    TAKT_SLO_MISSED = 2
+};
+enum {                                                           /* of n sorted samples x, from x[0]                */
+    TAKT_PERCENTILE_NEAREST_RANK = 0,                            /* x[ceil(n p) - 1]                                */
+    TAKT_PERCENTILE_LOADGEN = 1,                                 /* x[floor(n p)], as MLPerf's LoadGen has it       */
+    TAKT_PERCENTILE_LINEAR = 2                                   /* on a line through x[floor((n - 1) p)] and the next */
+};
+enum { TAKT_ORIGIN_ARRIVAL = 0, TAKT_ORIGIN_FIRST_TOKEN = 1 };   /* from when on tokens are due (smooth goodput)    */
 #define TAKT_NO_STEP_GAP UINT64_MAX                              /* takt_engine_options.step_gap_ns                */
 #define TAKT_UNDEFINED_NS UINT64_MAX                             /* a time that doesn't exist; doubles use NaN      */
 
@@ -138,6 +154,7 @@ enum { TAKT_MAX_DRAFTS = 15 };                                   /* of one reque
 
 typedef struct takt_event takt_event;
 typedef struct takt_step takt_step;
+typedef struct takt_slo_miss takt_slo_miss;
 /* Callback thread: any thread of the runtime or of a caller, one line at a time. text is borrowed until it returns. Inside
  * it calls that load, wait or destroy an engine return TAKT_ERROR_INVALID_STATE, and what takt would log is dropped. */
 typedef void (*takt_log_callback)(void *user_data, int32_t level, const char *text, size_t text_bytes);
@@ -158,6 +175,10 @@ typedef void (*takt_release_callback)(void *user_data);
  * steps, which wait meanwhile; the same calls are allowed and refused as in takt_event_callback. A C++ exception ends the
  * calls and is a line in the log. */
 typedef void (*takt_step_callback)(void *user_data, const takt_step *step);
+/* A bound of a request was broken just now, once a request and bound; borrowed until it returns. Callback thread and rules:
+ * those of takt_step_callback. TTFT and E2E are told when their time is over, between two steps at the latest, though the
+ * token is still to come; ITL with the token that was late; TPOT at the end, or as soon as max_tokens can't mend it. */
+typedef void (*takt_slo_callback)(void *user_data, const takt_slo_miss *miss);
 /* A text that is borrowed until it returns; no trailing zero. */
 typedef void (*takt_text_callback)(void *user_data, const char *text, size_t text_bytes);
 /* The scores of one position; logits are borrowed until it returns. Anything but TAKT_CONTINUE stops. */
@@ -202,6 +223,16 @@ typedef struct takt_model_options {
                                               * mapped file that is cut short in place raises SIGBUS                 */
 } takt_model_options;
 
+/* Bounds in ns; 0: none. A value at its bound keeps it; one that isn't defined (TPOT of one token) keeps it too. ITL binds
+ * every token. */
+typedef struct takt_slo {
+    size_t   struct_size;
+    uint64_t ttft_ns;
+    uint64_t tpot_ns;
+    uint64_t itl_ns;
+    uint64_t e2e_ns;
+} takt_slo;
+
 typedef struct takt_engine_options {
     size_t      struct_size;
     const char *backend;             /* NULL: the one the model was loaded for                                      */
@@ -233,6 +264,15 @@ typedef struct takt_engine_options {
     uint32_t    step_driven;         /* 1: the engine has no thread of its own: takt_engine_step() and calls that wait do its
                                         work on their thread, which is one of the runtime's n_threads              */
     uint32_t    reserved;            /* 0                                                                            */
+    const char *name;                /* NULL: its number among the runtime's engines. The label of its numbers; copied */
+    const takt_slo *slo;             /* NULL: none. Of requests without one of their own; copied                     */
+    takt_slo_callback on_slo_miss;   /* NULL: none                                                                  */
+    void       *slo_user_data;       /* must live until takt_engine_destroy() returned                              */
+    double      smooth_seconds_per_token; /* smooth goodput: a token is due every so often; 0: 0.2                  */
+    double      smooth_alpha;        /* and a request earns its tokens less so many for each second that its latest
+                                        token was late; 0: 2.5                                                      */
+    uint32_t    smooth_origin;       /* TAKT_ORIGIN_…                                                               */
+    uint32_t    trace_steps;         /* steps that are remembered for takt_engine_trace(), up to 1048576; 0: none    */
 } takt_engine_options;
 
 /* Sampling, in this order: logit bias, penalties, then temperature 0: the highest logit (lowest id on a tie); otherwise
@@ -280,9 +320,29 @@ typedef struct takt_request_options {
     uint32_t              pinned_tokens;      /* at the start of the context, that a slide leaves; for a context that
                                                  slides, max_tokens is 1048576 at most                             */
     uint32_t              draft_rule;         /* TAKT_DRAFT_RULE_…                                                 */
+    const takt_slo       *slo;                /* NULL: the engine's; copied                                        */
+    uint32_t              turn;               /* of its conversation, for statistics; 0 and 1: the first. A session counts
+                                                 itself                                                            */
+    uint32_t              reserved;           /* 0                                                                 */
 } takt_request_options;
 
 /* ---- What the library fills -------------------------------------------------------------------------------------- */
+
+/* What the time between two steps' tokens of a request was spent on; the parts add up to total_ns, to the nanosecond. A step
+ * with prompts is taken as what its decode rows cost alone, as measured, and the prompt rows on top, which cost the same
+ * each. */
+typedef struct takt_gap {
+    uint64_t total_ns;
+    uint64_t own_compute_ns;    /* its own rows and drafts                                                          */
+    uint64_t other_prefill_ns;  /* rows of other requests' prompts, and evaluations                                 */
+    uint64_t other_decode_ns;   /* rows of other requests that generate, and their drafts                           */
+    uint64_t page_wait_ns;      /* it had given its pages away                                                      */
+    uint64_t callback_ns;       /* callbacks on the thread that steps                                               */
+    uint64_t other_engines_ns;  /* turns of the runtime's other engines                                             */
+    uint64_t scheduler_ns;      /* the rest: building steps, sampling, what callers do between steps                */
+    uint64_t stalled_by_id;     /* the request whose prompt took most of other_prefill_ns in one gap; 0: none       */
+    uint64_t stalled_by_ns;
+} takt_gap;
 
 /* One token, or the end of a request. */
 struct takt_event {
@@ -309,6 +369,8 @@ struct takt_event {
     uint64_t    dropped_tokens; /* that had slid out of the context before this token was computed                 */
     uint32_t    n_slides;       /* times that it had slid                                                          */
     uint32_t    cached_tokens;  /* of the prompt, taken from earlier work instead of computed                      */
+    uint64_t    request_id;     /* takt_request_id()                                                               */
+    takt_gap    gap;            /* token: before the tokens of its step, told with the first of them; else zeros    */
 };
 
 /* Nearest-rank percentiles in ns; NaN where count is 0. */
@@ -322,7 +384,12 @@ typedef struct takt_distribution {
  *   queue = (q, else e) - a;  prefill = 0 if never scheduled, else (s_1, else e) - q;  decode = s_m - s_1 and
  *   finish = e - s_m, both 0 without tokens;  TTFT = s_1 - a, queue included;
  *   TPOT = (s_m - s_1) / (n - n_1), n_1 tokens of the first step; undefined, never 0, for one token;
- *   step gap = s_j - s_(j-1), one sample a step;  ITL = step gap / k_j, counted k_j times. */
+ *   step gap = s_j - s_(j-1), one sample a step;  ITL = step gap / k_j, counted k_j times.
+ * Of an imported request q is when its state began to come. */
+typedef struct takt_stall {
+    uint64_t request_id;
+    uint64_t ns;
+} takt_stall;
 typedef struct takt_timing {
     size_t            struct_size;
     uint64_t          submitted_ns;        /* stamps; TAKT_UNDEFINED_NS where it didn't happen                      */
@@ -356,7 +423,105 @@ typedef struct takt_timing {
     uint64_t          dropped_tokens;      /* that slid out of the context                                          */
     uint32_t          n_slides;            /* times that the context was full and slid                              */
     uint32_t          n_preemptions;       /* times that it gave its pages away, to be computed again               */
+    uint64_t          request_id;          /* takt_request_id()                                                     */
+    uint64_t          handover_ns;         /* the part of prefill_ns in which an imported state came                */
+    takt_gap          gaps;                /* all step gaps together: gaps.total_ns is decode_ns                    */
+    takt_gap          longest_gap;
+    takt_stall        stalled_by[8];       /* whose prompts took how much of gaps.other_prefill_ns, those that took most;
+                                              request_id 0: none. With more than 8 some of it is missing            */
+    uint64_t          stalled_others_ns;   /* what its own prompt added to step gaps of others, all together        */
+    uint32_t          slo_verdict;         /* TAKT_SLO_…; not judged while it runs                                  */
+    uint32_t          slo_broken;          /* TAKT_BOUND_… of its takt_slo, as far as they are broken               */
 } takt_timing;
+
+struct takt_slo_miss {
+    size_t   struct_size;
+    uint64_t request_id;
+    uint64_t at_ns;              /* when that was found                                                             */
+    uint64_t bound_ns;
+    uint64_t value_ns;           /* at that time: above bound_ns                                                    */
+    uint64_t token_index;        /* the token that was late, or is                                                  */
+    uint32_t bound;              /* TAKT_BOUND_…                                                                    */
+    uint32_t reserved;
+};
+
+typedef struct takt_slo_preset {
+    size_t      struct_size;
+    const char *name;            /* "mlperf-llama3.1-8b-server", "guidellm-chat"; static                            */
+    double      percentile;      /* of requests that must keep it                                                   */
+    takt_slo    slo;
+} takt_slo_preset;
+
+/* A distribution that snapshots hold. Names are static; "" where there is none. */
+typedef struct takt_metric_info {
+    size_t      struct_size;
+    const char *name;                /* "ttft"                                                                      */
+    const char *prometheus_name;     /* "takt_time_to_first_token_seconds"                                          */
+    const char *opentelemetry_name;  /* "gen_ai.server.time_to_first_token"                                         */
+    const char *unit;                /* "ns" or "tokens"                                                            */
+    const char *help;
+} takt_metric_info;
+
+/* Percentiles by nearest rank, NaN where count is 0; each within 0.4 % of the sample, 73 minutes and more as one. count, sum,
+ * lowest and highest are exact, these two to the 0.4 % in a difference. */
+typedef struct takt_histogram {
+    size_t   struct_size;
+    uint64_t count;
+    uint64_t sum;
+    uint64_t lowest;
+    uint64_t highest;
+    double   mean, p50, p90, p95, p99, p999;
+} takt_histogram;
+
+/* Counters of a snapshot. Times and tokens of a request count when it has ended, steps and tokens as they come. */
+typedef struct takt_totals {
+    size_t   struct_size;
+    uint64_t begin_ns;                 /* the window: from the engine's making, or the earlier snapshot                */
+    uint64_t end_ns;
+    uint64_t finished[8];              /* requests by TAKT_FINISH_…                                                 */
+    uint64_t shed;                     /* refused with TAKT_ERROR_QUEUE_FULL                                        */
+    uint64_t prompt_tokens;            /* of requests that were scheduled                                           */
+    uint64_t prompt_tokens_computed;
+    uint64_t prompt_tokens_cached;
+    uint64_t generated_tokens;
+    uint64_t n_steps;
+    uint64_t n_preemptions;
+    uint64_t n_slides;
+    uint64_t n_draft_steps;            /* times that a request's drafts were verified                               */
+    uint64_t drafted_tokens;
+    uint64_t accepted_tokens;
+    uint64_t step_ns;                  /* wall time of steps; below, of those that held prompt rows, and decode rows */
+    uint64_t prefill_step_ns;
+    uint64_t decode_step_ns;
+    uint64_t draft_ns;                 /* of the draft model                                                        */
+    uint64_t read_bytes;               /* that steps read: weights once a step, keys and values. Draft models apart */
+    uint64_t operations;               /* multiplications and additions of steps                                    */
+    takt_gap gaps;                     /* step gaps of requests that were answered or cancelled, by what they were spent on */
+    uint64_t slo_good;                 /* requests that kept their bounds; failed, shed and late ones missed them; a request
+                                          that went away counts only if it was over a bound before                  */
+    uint64_t slo_missed;
+    uint64_t slo_broken[4];            /* of those missed: TTFT, TPOT, ITL, E2E                                     */
+    uint64_t slo_failed;               /* of those missed: failed or shed                                           */
+    uint64_t good_tokens;              /* of the good ones                                                          */
+    double   attainment;               /* good / (good + missed); doubles are NaN where undefined                   */
+    double   attainment_low;           /* its Wilson interval at 95 %                                               */
+    double   attainment_high;
+    double   goodput_requests_per_second; /* good / window                                                          */
+    double   goodput_tokens_per_second;
+    double   smooth_goodput;           /* tokens/s: tokens - alpha * max(0, l) of each request that ended, over the window; l is
+                                          the most that a token came, or stayed, after its due time, in seconds.
+                                          May be negative                                                           */
+    double   smooth_goodput_floored;   /* the same without requests that earned less than nothing                   */
+    double   prefill_tokens_per_second; /* computed prompt tokens / prefill_step_ns                                 */
+    double   decode_tokens_per_second; /* tokens behind each request's first step / decode_step_ns                  */
+    double   output_tokens_per_second; /* generated tokens / window                                                 */
+    double   requests_per_second;      /* answered ones / window                                                    */
+    double   share_of_read;            /* read_bytes / step_ns beside what takt_model_profile() measured last with limits, in
+                                          this runtime; NaN if it didn't                                            */
+    double   share_of_int8;            /* the same of operations                                                    */
+    double   joules;                   /* of the machine in the window; NaN where the system doesn't tell           */
+    double   joules_per_token;
+} takt_totals;
 
 /* How an exported state went or came. Filled whether it succeeded or not. */
 typedef struct takt_transfer {
@@ -472,11 +637,14 @@ TAKT_API takt_status takt_request_options_init(takt_request_options *options, si
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
-#define TAKT_ENGINE_OPTIONS_INIT {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0}
+#define TAKT_ENGINE_OPTIONS_INIT                                                                                \
+    {sizeof(takt_engine_options), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, NULL, NULL, 0, 0, NULL, NULL, NULL, NULL, \
+     0.0, 0.0, 0, 0}
+#define TAKT_SLO_INIT {sizeof(takt_slo), 0, 0, 0, 0}
 #define TAKT_REQUEST_OPTIONS_INIT                                                                               \
     {sizeof(takt_request_options), NULL, 0, NULL, 0, NULL, 0, NULL, 0, NULL, NULL, 0, NULL, NULL, NULL, 0, 0,   \
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, 0, TAKT_DRAFTS_DEFAULT, 0, \
-     TAKT_CONTEXT_STOP, 0, 0}
+     TAKT_CONTEXT_STOP, 0, 0, NULL, 0, 0}
 #define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0, 0, 0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */
@@ -567,6 +735,11 @@ TAKT_API uint32_t takt_engine_context_tokens(const takt_engine *engine);
 /* As of the last step, or of the last request that ended. Thread-safe, callbacks included; waits for no step. */
 TAKT_API takt_status takt_engine_get_statistics(const takt_engine *engine, takt_engine_statistics *out_statistics);
 
+/* The steps that the engine remembers (trace_steps), the last ones, with the requests whose rows they held, and the phases of
+ * requests that ended meanwhile: one JSON object in the Trace Event Format, for ui.perfetto.dev or chrome://tracing. Times
+ * in it are microseconds on the runtime's clock. on_trace is called once, on the calling thread. Thread-safe. */
+TAKT_API takt_status takt_engine_trace(const takt_engine *engine, takt_text_callback on_trace, void *user_data);
+
 /* Runs one request to its end. Thread-safe; on_event runs on the calling thread. out_timing may be NULL. The engine goes
  * on while on_event runs: after TAKT_STOP the timing counts what was computed until then, and a request that had already
  * ended keeps its own reason.
@@ -607,6 +780,8 @@ TAKT_API takt_status takt_request_cancel(takt_request *request);
 TAKT_API takt_status takt_request_status(const takt_request *request, const char **out_message);
 /* Times so far, or of the whole. Thread-safe, callbacks included. */
 TAKT_API takt_status takt_request_timing(const takt_request *request, takt_timing *out_timing);
+/* Its number among those of its engine, from 1: events, timings, gaps and traces name it by that. 0 for NULL. Thread-safe. */
+TAKT_API uint64_t takt_request_id(const takt_request *request);
 /* The prompt as it was computed, BOS included. Thread-safe. */
 TAKT_API takt_status takt_request_prompt_ids(const takt_request *request, int32_t *out_ids, size_t capacity, size_t *out_count);
 /* A new request of the same engine that begins with the first n_tokens (0: all so far) of source's prompt and generated
@@ -626,6 +801,47 @@ TAKT_API takt_status takt_request_export(takt_request *request, takt_write_callb
                                          takt_transfer *out_transfer);
 /* Cancels and returns after the last callback; inside its own callback that is deferred. Then on_release runs once. */
 TAKT_API void takt_request_destroy(takt_request *request);
+
+/* ---- Statistics ---------------------------------------------------------------------------------------------------- */
+
+/* What the engine has done up to now. Thread-safe, callbacks included; holds the engine up for some ten microseconds.
+ * A snapshot belongs to nobody else: it stays as it is when the engine is gone. All functions on it are thread-safe. */
+TAKT_API takt_status takt_engine_snapshot(const takt_engine *engine, takt_snapshot **out_snapshot);
+TAKT_API void takt_snapshot_destroy(takt_snapshot *snapshot);
+/* What happened between two snapshots of one engine. Errors: TAKT_ERROR_INVALID_ARGUMENT if `earlier` isn't an earlier one of the
+ * same engine. */
+TAKT_API takt_status takt_snapshot_difference(const takt_snapshot *later, const takt_snapshot *earlier,
+                                              takt_snapshot **out_snapshot);
+/* Two engines together, of one machine or several, in the same time: counts add up, the window is the longer one. */
+TAKT_API takt_status takt_snapshot_merge(const takt_snapshot *one, const takt_snapshot *other, takt_snapshot **out_snapshot);
+TAKT_API takt_status takt_snapshot_totals(const takt_snapshot *snapshot, takt_totals *out_totals);
+/* Distributions by index, 0 to takt_metric_count() - 1; an index never changes its meaning. TTFT, TPOT and ITL are of requests
+ * that were answered, step gap and ITL also of cancelled ones; ttft_… tell turns and prefix hits apart, …_cancelled and
+ * …_failed are theirs. */
+TAKT_API size_t takt_metric_count(void);
+TAKT_API takt_status takt_metric_get(size_t index, takt_metric_info *out_info);
+TAKT_API takt_status takt_snapshot_histogram(const takt_snapshot *snapshot, size_t metric, takt_histogram *out_histogram);
+/* part: 0 to 1. rule: TAKT_PERCENTILE_…; out_count may be NULL. *out_value is NaN without samples. */
+TAKT_API takt_status takt_snapshot_percentile(const takt_snapshot *snapshot, size_t metric, double part, uint32_t rule,
+                                              double *out_value, uint64_t *out_count);
+/* The same of samples, exactly. They are sorted in place; none is NaN, infinity is a value. */
+TAKT_API takt_status takt_percentile(double *samples, size_t count, double part, uint32_t rule, double *out_value);
+/* All of it as one JSON object, run conditions (CPU, ISA, kernels, threads, governor, quota, load, model, quantization, warm) and
+ * the rules behind the numbers included. */
+TAKT_API takt_status takt_snapshot_json(const takt_snapshot *snapshot, char *out_text, size_t capacity, size_t *out_bytes);
+/* Prometheus' text format 0.0.4: takt_…, labels model_name and engine. */
+TAKT_API takt_status takt_snapshot_prometheus(const takt_snapshot *snapshot, char *out_text, size_t capacity,
+                                              size_t *out_bytes);
+/* As bytes, for other processes and later days. Errors of import: TAKT_ERROR_STATE_CORRUPT, TAKT_ERROR_STATE_MISMATCH (of another
+ * version). */
+TAKT_API takt_status takt_snapshot_export(const takt_snapshot *snapshot, void *out_data, size_t capacity, size_t *out_bytes);
+TAKT_API takt_status takt_snapshot_import(const void *data, size_t data_bytes, takt_snapshot **out_snapshot);
+/* Bounds that others have set. Thread-safe. */
+TAKT_API size_t takt_slo_preset_count(void);
+TAKT_API takt_status takt_slo_preset_get(size_t index, takt_slo_preset *out_preset);
+/* Whether a request that ended with this timing keeps these bounds: TAKT_SLO_…, and the TAKT_BOUND_… that it breaks (may be NULL). */
+TAKT_API takt_status takt_timing_judge(const takt_timing *timing, const takt_slo *slo, uint32_t *out_verdict,
+                                       uint32_t *out_broken);
 
 /* ---- Session ------------------------------------------------------------------------------------------------------ */
 

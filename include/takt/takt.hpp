@@ -89,6 +89,13 @@ struct ModelOptions {
     std::string packed_cache_dir;  // "": none
 };
 
+// Bounds in ns; 0: none.
+struct Slo {
+    std::uint64_t ttft_ns = 0, tpot_ns = 0, itl_ns = 0, e2e_ns = 0;
+
+    takt_slo c() const { return {sizeof(takt_slo), ttft_ns, tpot_ns, itl_ns, e2e_ns}; }
+};
+
 struct EngineOptions {
     std::string backend;
     std::uint32_t context_tokens = 0;
@@ -105,6 +112,12 @@ struct EngineOptions {
     std::function<void(const takt_step&)> on_step;  // on the engine's thread; what it throws ends the calls
     bool step_driven = false;                       // see Engine::step()
     const takt_model* draft_model = nullptr;        // Model::get() of a small one
+    std::string name;                               // label of its numbers; "": a number
+    std::optional<Slo> slo;                         // of requests without one of their own
+    std::function<void(const takt_slo_miss&)> on_slo_miss;  // as on_step
+    double smooth_seconds_per_token = 0, smooth_alpha = 0;  // 0: 0.2 and 2.5
+    std::uint32_t smooth_origin = TAKT_ORIGIN_ARRIVAL;
+    std::uint32_t trace_steps = 0;  // see Engine::trace()
 };
 
 struct RequestOptions {
@@ -134,6 +147,8 @@ struct RequestOptions {
     bool keep_state = false;  // for Request::fork() and export_state(), while the Request lives
     std::uint32_t context_policy = TAKT_CONTEXT_STOP;
     std::uint32_t pinned_tokens = 0;
+    std::optional<Slo> slo;  // the engine's if none
+    std::uint32_t turn = 0;  // of its conversation, for statistics
 };
 
 namespace detail {
@@ -221,6 +236,11 @@ public:
         options.keep_state = from.keep_state ? 1 : 0;
         options.context_policy = from.context_policy;
         options.pinned_tokens = from.pinned_tokens;
+        options.turn = from.turn;
+        if (from.slo) {
+            slo_ = from.slo->c();
+            options.slo = &slo_;
+        }
         if (call.on_event) options.on_event = &EventCall::call;
         if (call.self) options.on_release = &EventCall::release;
         options.user_data = &call;
@@ -244,6 +264,7 @@ private:
         options.stop_ids = from.stop_ids.data();
         options.stop_ids_count = from.stop_ids.size();
     }
+    takt_slo slo_{};
     std::vector<const char*> stops_;
     std::vector<int32_t> bias_ids_;
     std::vector<float> bias_values_;
@@ -485,6 +506,8 @@ public:
         check(status);
         return transfer;
     }
+    // Its number among those of its engine.
+    std::uint64_t id() const noexcept { return takt_request_id(get()); }
     takt_request* get() const noexcept { return handle_.get(); }
 
 private:
@@ -511,11 +534,114 @@ private:
     detail::Owned<takt_request, takt_request_destroy> handle_;
 };
 
+// What an engine did up to a moment, or between two, or several did. Immutable; belongs to nobody else.
+class Snapshot {
+public:
+    static Snapshot from_bytes(const void* data, std::size_t size) {
+        return make([&](takt_snapshot** out) { return takt_snapshot_import(data, size, out); });
+    }
+    // What happened since an earlier one of the same engine.
+    Snapshot since(const Snapshot& earlier) const {
+        return make([&](takt_snapshot** out) { return takt_snapshot_difference(get(), earlier.get(), out); });
+    }
+    // Two engines together.
+    Snapshot merged_with(const Snapshot& other) const {
+        return make([&](takt_snapshot** out) { return takt_snapshot_merge(get(), other.get(), out); });
+    }
+    takt_totals totals() const {
+        takt_totals totals{};
+        totals.struct_size = sizeof totals;
+        check(takt_snapshot_totals(get(), &totals));
+        return totals;
+    }
+    // metric: a name of takt_metric_get(), "ttft"; throws std::invalid_argument for another.
+    takt_histogram histogram(std::string_view metric) const {
+        takt_histogram histogram{};
+        histogram.struct_size = sizeof histogram;
+        check(takt_snapshot_histogram(get(), index_of(metric), &histogram));
+        return histogram;
+    }
+    // NaN without samples.
+    double percentile(std::string_view metric, double part,
+                      std::uint32_t rule = TAKT_PERCENTILE_NEAREST_RANK) const {
+        double value = 0;
+        check(takt_snapshot_percentile(get(), index_of(metric), part, rule, &value, nullptr));
+        return value;
+    }
+    std::string json() const {
+        return detail::fetch<std::string>([&](char* out, std::size_t n, std::size_t* size) {
+            return takt_snapshot_json(get(), out, n, size);
+        });
+    }
+    std::string prometheus() const {
+        return detail::fetch<std::string>([&](char* out, std::size_t n, std::size_t* size) {
+            return takt_snapshot_prometheus(get(), out, n, size);
+        });
+    }
+    std::string to_bytes() const {
+        return detail::fetch<std::string>([&](char* out, std::size_t n, std::size_t* size) {
+            return takt_snapshot_export(get(), out, n, size);
+        });
+    }
+    takt_snapshot* get() const noexcept { return handle_.get(); }
+
+    static std::vector<takt_metric_info> metrics() {
+        std::vector<takt_metric_info> list(takt_metric_count());
+        for (std::size_t i = 0; i < list.size(); ++i) {
+            list[i].struct_size = sizeof list[i];
+            check(takt_metric_get(i, &list[i]));
+        }
+        return list;
+    }
+
+private:
+    friend class Engine;
+    Snapshot() = default;
+    template <typename Call>
+    static Snapshot make(Call call) {
+        takt_snapshot* handle = nullptr;
+        check(call(&handle));
+        Snapshot snapshot;
+        snapshot.handle_.reset(handle);
+        return snapshot;
+    }
+    static std::size_t index_of(std::string_view metric) {
+        const std::vector<takt_metric_info> all = metrics();
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (metric == all[i].name) return i;
+        }
+        throw std::invalid_argument("There is no metric " + std::string(metric) + ".");
+    }
+
+    detail::Owned<takt_snapshot, takt_snapshot_destroy> handle_;
+};
+
+// The bounds of a preset by name, "guidellm-chat"; nothing for a name that isn't one.
+inline std::optional<Slo> slo_preset(std::string_view name) {
+    for (std::size_t i = 0; i < takt_slo_preset_count(); ++i) {
+        takt_slo_preset preset{};
+        preset.struct_size = sizeof preset;
+        check(takt_slo_preset_get(i, &preset));
+        if (name == preset.name)
+            return Slo{preset.slo.ttft_ns, preset.slo.tpot_ns, preset.slo.itl_ns, preset.slo.e2e_ns};
+    }
+    return std::nullopt;
+}
+
 class Engine {
 public:
     explicit Engine(const Model& model, const EngineOptions& options = {}) {
         takt_engine_options c = to_c(options);
+        const takt_slo slo = options.slo.value_or(Slo{}).c();
+        if (options.slo) c.slo = &slo;
         parts_ = std::make_unique<Parts>();
+        if (options.on_slo_miss) {
+            parts_->on_slo_miss = options.on_slo_miss;
+            c.on_slo_miss = [](void* user_data, const takt_slo_miss* miss) {
+                static_cast<Parts*>(user_data)->on_slo_miss(*miss);
+            };
+            c.slo_user_data = parts_.get();
+        }
         if (options.on_step) {
             parts_->on_step = options.on_step;
             c.on_step = [](void* user_data, const takt_step* step) {
@@ -535,6 +661,21 @@ public:
         statistics.struct_size = sizeof statistics;
         check(takt_engine_get_statistics(get(), &statistics));
         return statistics;
+    }
+    // Thread-safe.
+    Snapshot snapshot() const {
+        return Snapshot::make([&](takt_snapshot** out) { return takt_engine_snapshot(get(), out); });
+    }
+    // JSON for ui.perfetto.dev or chrome://tracing: the last trace_steps steps. Thread-safe.
+    std::string trace() const {
+        std::string text;
+        check(takt_engine_trace(
+            get(),
+            [](void* out, const char* json, std::size_t bytes) {
+                static_cast<std::string*>(out)->assign(json, bytes);
+            },
+            &text));
+        return text;
     }
     // on_event runs on this thread.
     takt_timing generate(const RequestOptions& options) {
@@ -622,6 +763,11 @@ public:
         c.memory_limit_bytes = options.memory_limit_bytes;
         c.draft_model = options.draft_model;
         c.step_driven = options.step_driven ? 1 : 0;
+        c.name = detail::or_null(options.name);  // borrowed from options, too
+        c.smooth_seconds_per_token = options.smooth_seconds_per_token;
+        c.smooth_alpha = options.smooth_alpha;
+        c.smooth_origin = options.smooth_origin;
+        c.trace_steps = options.trace_steps;
         return c;
     }
 
@@ -629,6 +775,7 @@ private:
     // The engine goes before the function it calls.
     struct Parts {
         std::function<void(const takt_step&)> on_step;
+        std::function<void(const takt_slo_miss&)> on_slo_miss;
         detail::Owned<takt_engine, takt_engine_destroy> handle;
     };
     std::unique_ptr<Parts> parts_;

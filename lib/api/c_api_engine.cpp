@@ -30,10 +30,10 @@ takt_engine_statistics to_c(const EngineStatistics& from) {
     out.generated_tokens = from.generated_tokens;
     out.drafted_tokens = from.drafted_tokens;
     out.accepted_tokens = from.accepted_tokens;
-    out.page_tokens = from.page_tokens;
-    out.max_sequences = from.max_sequences;
-    out.n_running = from.n_running;
-    out.n_waiting = from.n_waiting;
+    out.page_tokens = static_cast<uint32_t>(from.page_tokens);
+    out.max_sequences = static_cast<uint32_t>(from.max_sequences);
+    out.n_running = static_cast<uint32_t>(from.n_running);
+    out.n_waiting = static_cast<uint32_t>(from.n_waiting);
     return out;
 }
 
@@ -106,6 +106,18 @@ takt_status takt_engine_get_statistics(const takt_engine* engine, takt_engine_st
         const EngineCalls::Call call(*engine->calls);
         TAKT_RETURN_IF_ERROR(call.status());
         write_struct(to_c(call.engine()->statistics()), out_statistics);
+        return {};
+    });
+}
+
+takt_status takt_engine_trace(const takt_engine* engine, takt_text_callback on_trace, void* user_data) {
+    return guard([&]() -> Status {
+        TAKT_RETURN_IF_NULL(engine);
+        TAKT_RETURN_IF_NULL(on_trace);
+        const EngineCalls::Call call(*engine->calls);
+        TAKT_RETURN_IF_ERROR(call.status());
+        const std::string trace = call.engine()->trace_json();
+        on_trace(user_data, trace.data(), trace.size());
         return {};
     });
 }

@@ -61,6 +61,10 @@ takt_status takt_request_timing(const takt_request* request, takt_timing* out_ti
     });
 }
 
+uint64_t takt_request_id(const takt_request* request) {
+    return request == nullptr ? 0 : guard_value(uint64_t{0}, [&] { return request->end->get().number(); });
+}
+
 takt_status takt_request_prompt_ids(const takt_request* request, int32_t* out_ids, size_t capacity,
                                     size_t* out_count) {
     return guard([&]() -> Status {

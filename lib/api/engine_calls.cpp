@@ -68,7 +68,7 @@ void EngineCalls::close() {
         }
     }
     engine->cancel_all_and_wait();
-    engine->stop_telling_steps();  // nothing runs now, and what comes is a session's
+    engine->stop_telling();  // nothing runs now, and what comes is a session's
     const std::lock_guard lock(mutex_);
     engine_.reset();
     closing_ = false;

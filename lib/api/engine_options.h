@@ -4,9 +4,11 @@
 #include "api/arguments.h"
 #include "api/defaults.h"
 #include "api/handles.h"
+#include "api/slo.h"
 #include "api/struct_copy.h"
 #include "engine/engine.h"
 
+#include <cmath>
 #include <optional>
 
 namespace takt::api {
@@ -39,6 +41,37 @@ inline takt_step to_c(const StepRecord& step) {
     out.n_running = step.n_running;
     out.n_waiting = step.n_waiting;
     return out;
+}
+
+inline takt_slo_miss to_c(const SloMiss& miss) {
+    takt_slo_miss out{};
+    out.struct_size = sizeof out;
+    out.request_id = miss.request;
+    out.at_ns = miss.at_ns;
+    out.bound_ns = miss.bound_ns;
+    out.value_ns = miss.value_ns;
+    out.token_index = miss.token_index;
+    out.bound = bit(miss.bound);
+    return out;
+}
+
+constexpr uint32_t kMostTraceSteps = 1u << 20;
+
+inline Status check_positive(double value, std::string_view name) {
+    if (std::isfinite(value) && value >= 0) return {};
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("{} is {}, must be 0 or a positive number.", name, value));
+}
+
+inline Status read_smooth_rule(const takt_engine_options& options, SmoothRule& rule) {
+    TAKT_RETURN_IF_ERROR(check_positive(options.smooth_seconds_per_token, "smooth_seconds_per_token"));
+    TAKT_RETURN_IF_ERROR(check_positive(options.smooth_alpha, "smooth_alpha"));
+    TAKT_RETURN_IF_ERROR(
+        check_choice(options.smooth_origin, TAKT_ORIGIN_FIRST_TOKEN, "smooth_origin", "TAKT_ORIGIN_…"));
+    if (options.smooth_seconds_per_token > 0) rule.seconds_per_token = options.smooth_seconds_per_token;
+    if (options.smooth_alpha > 0) rule.alpha = options.smooth_alpha;
+    rule.from_first_token = options.smooth_origin == TAKT_ORIGIN_FIRST_TOKEN;
+    return {};
 }
 
 // given NULL: defaults. The model's backend stands in where none is named.
@@ -77,6 +110,24 @@ inline Result<EngineOptions> read_engine_options(const takt_engine_options* give
             call(user_data, &out);
         };
     }
+    const Result<std::optional<Slo>> slo = read_slo(options.slo);
+    if (!slo.ok()) return slo.status();
+    own.slo = slo->value_or(Slo{});
+    if (options.name != nullptr) own.name = options.name;
+    if (options.on_slo_miss != nullptr) {
+        own.on_slo_miss = [call = options.on_slo_miss,
+                           user_data = options.slo_user_data](const SloMiss& miss) {
+            const takt_slo_miss out = to_c(miss);
+            call(user_data, &out);
+        };
+    }
+    TAKT_RETURN_IF_ERROR(read_smooth_rule(options, own.smooth));
+    if (options.trace_steps > kMostTraceSteps) {
+        return Status(StatusCode::invalid_argument,
+                      fmt::format("trace_steps is {}, at most {} are remembered.", options.trace_steps,
+                                  kMostTraceSteps));
+    }
+    own.trace_steps = options.trace_steps;
     own.packed_cache_dir = model.packed_cache_dir;
     return own;
 }

@@ -14,6 +14,7 @@
 #include "engine/runtime.h"
 #include "engine/session.h"
 #include "model/model.h"
+#include "timing/statistics.h"
 #include "takt/takt.h"
 
 namespace takt::api {
@@ -84,6 +85,11 @@ struct takt_engine {
 struct takt_request {
     std::shared_ptr<takt::api::EngineCalls> calls;
     std::shared_ptr<takt::api::RequestEnd> end;
+};
+
+struct takt_snapshot {
+    takt::Statistics statistics;
+    takt::Origin origin;
 };
 
 struct takt_session {

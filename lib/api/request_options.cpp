@@ -1,6 +1,7 @@
 // Every pointer and count of the struct is checked before it is read.
 #include "api/request_options.h"
 
+#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
@@ -8,6 +9,7 @@
 #include "api/arguments.h"
 #include "api/defaults.h"
 #include "api/guard.h"
+#include "api/slo.h"
 #include "api/struct_copy.h"
 
 namespace takt::api {
@@ -94,6 +96,11 @@ Result<RequestOptions> read_all_but_prompt(const takt_request_options& given) {
     options.keep_state = given.keep_state != 0;
     options.context_policy = static_cast<ContextPolicy>(given.context_policy);
     options.pinned_tokens = given.pinned_tokens;
+    options.turn = std::max(1u, given.turn);
+    TAKT_RETURN_IF_ERROR(check_reserved(given.reserved, "reserved"));
+    const Result<std::optional<Slo>> slo = read_slo(given.slo);
+    if (!slo.ok()) return slo.status();
+    options.slo = *slo;
     TAKT_RETURN_IF_ERROR(read_stops(given, options));
     TAKT_RETURN_IF_ERROR(read_sampler(given, options.sampler));
     read_callbacks(given, options);
@@ -161,6 +168,8 @@ takt_event to_c(const Event& event) {
     out.dropped_tokens = event.dropped_tokens;
     out.n_slides = event.n_slides;
     out.cached_tokens = event.cached_tokens;
+    out.request_id = event.request;
+    out.gap = to_c(event.gap);
     return out;
 }
 

@@ -2,17 +2,21 @@
 #include "api/timing.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <string_view>
 
+#include "api/slo.h"
 #include "timing/timeline.h"
 #include "timing/timing_summary.h"
 
 namespace takt::api {
 namespace {
 
-takt_distribution to_c(const Distribution& from) {
+takt_distribution distribution_of(const Distribution& from) {
     return {from.count, from.p50, from.p95, from.p99, from.max};
 }
 
@@ -34,17 +38,35 @@ void fill_summary(const TimingSummary& summary, takt_timing& out) {
     out.preempted_ns = summary.preempted_ns;
     out.decode_ns = summary.decode_ns;
     out.finish_ns = summary.finish_ns;
+    out.handover_ns = summary.handover_ns;
     out.e2e_ns = summary.e2e_ns;
     out.ttft_ns = summary.ttft_ns.value_or(TAKT_UNDEFINED_NS);
     out.tpot_ns = or_nan(summary.tpot_ns);
     out.tpot_n1_ns = or_nan(summary.tpot_n1_ns);
-    out.step_gap_ns = to_c(summary.step_gap_ns);
-    out.itl_ns = to_c(summary.itl_ns);
+    out.step_gap_ns = distribution_of(summary.step_gap_ns);
+    out.itl_ns = distribution_of(summary.itl_ns);
     out.prompt_tokens = summary.prompt_tokens;
     out.cached_tokens = summary.cached_tokens;
     out.generated_tokens = summary.generated_tokens;
     out.prefill_tokens_per_second = or_nan(summary.prefill_tokens_per_second);
     out.decode_tokens_per_second = or_nan(summary.decode_tokens_per_second);
+}
+
+void fill_gaps(const Timeline& timeline, takt_timing& out) {
+    static_assert(StallList::kMost == std::size(takt_timing{}.stalled_by));
+    out.gaps = to_c(timeline.gaps);
+    out.longest_gap = to_c(timeline.longest_gap);
+    std::array<Stall, StallList::kMost> stalls = timeline.stalled_by.entries();
+    std::ranges::sort(stalls, std::ranges::greater(), &Stall::ns);
+    std::ranges::transform(stalls, out.stalled_by,
+                           [](const Stall& stall) { return takt_stall{stall.request, stall.ns}; });
+    out.stalled_others_ns = timeline.stalled_others_ns;
+}
+
+void fill_verdict(const Slo& slo, takt_timing& out) {
+    const Verdict verdict = judge_timing(out, slo);
+    out.slo_verdict = verdict.verdict;
+    out.slo_broken = verdict.broken;
 }
 
 }  // namespace
@@ -66,6 +88,9 @@ takt_timing make_timing(const Request& request, Runtime& runtime) {
     const std::string_view backend = request.backend_name();
     std::memcpy(out.backend, backend.data(), std::min(backend.size(), sizeof out.backend - 1));
     out.n_threads = runtime.pool().n_threads();
+    out.request_id = request.number();
+    fill_gaps(timeline, out);
+    fill_verdict(request.slo(), out);
     return out;
 }
 

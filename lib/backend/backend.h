@@ -85,6 +85,11 @@ struct DeviceLimits {
     std::optional<double> float_operations_per_second;  // its float32 product
 };
 
+// What multiplies weights of one type: {"q4_k", "avx512_vnni"}.
+struct KernelChoice {
+    std::string what, kernel;
+};
+
 // One engine's compiled program with its pages and scratch. One thread at a time.
 class Executable {
 public:
@@ -140,6 +145,8 @@ public:
     virtual Result<std::unique_ptr<Executable>> compile(std::shared_ptr<const Program> program,
                                                         std::shared_ptr<const PackedWeights> weights,
                                                         const CompileOptions& options) = 0;
+    // By type of the program's matrices; nothing where there is no choice.
+    virtual std::vector<KernelChoice> choices(const Program& /*program*/) const { return {}; }
     // Takes about a second: reads of a working set of this size, products of n_rows rows in this shape;
     // neither where 0.
     virtual Result<DeviceLimits> measure_limits(uint64_t /*working_set_bytes*/, uint32_t /*n_rows*/,

@@ -21,6 +21,8 @@ public:
     void key(std::string_view name);
 
     void null() { raw("null"); }
+    // Text that is JSON already.
+    void json(std::string_view text) { raw(text); }
     void value(bool v) { raw(v ? "true" : "false"); }
     // What isn't UTF-8 becomes U+FFFD.
     void value(std::string_view text);

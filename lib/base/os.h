@@ -6,10 +6,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/status.h"
 
@@ -97,6 +99,19 @@ uint32_t allowed_cpus();
 uint32_t allowed_cores(const std::string& root = "");
 // Whole CPUs that the cgroups (v1 or v2) of the process grant, at least 1; UINT32_MAX without a quota.
 uint32_t cgroup_cpus(const std::string& root = "");
+
+// Runnable tasks over the last minute; nothing where the system doesn't tell.
+std::optional<double> load_average(const std::string& root = "");
+// How the first CPU's clock is chosen ("performance", "powersave"); "" where the system doesn't tell.
+std::string cpu_governor(const std::string& root = "");
+
+// A counter of energy that this process may read. It begins again at 0 after `range`.
+struct EnergyCounter {
+    std::string name;  // "package-0", "package-0 dram"
+    uint64_t microjoules = 0, range = 0;
+};
+// Of the processors' packages and their memory (powercap); none where the system has or shows none.
+std::vector<EnergyCounter> energy_counters(const std::string& root = "");
 
 // Instructions that the system lists for this CPU; all false where it isn't Arm.
 struct ArmFeatures {

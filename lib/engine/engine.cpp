@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "engine/engine_impl.h"
+#include "backend/load_meter.h"
 #include "engine/memory_fit.h"
 #include "base/utf8.h"
 
@@ -76,7 +77,22 @@ Result<std::unique_ptr<Executable>> Engine::Impl::compile_program(Backend& chose
     const std::lock_guard turn(runtime->pool_mutex());
     auto weights = chosen.load_weights(*of.program(), of, runtime->weight_store(), how);
     if (!weights.ok()) return weights.status();
-    return chosen.compile(of.program(), std::move(*weights), with);
+    auto executable = chosen.compile(of.program(), *weights, with);
+    if (executable.ok() && &of == model.get())
+        costs = cost_table(**weights, kv_dtype = (*executable)->kv_dtype());
+    return executable;
+}
+
+std::shared_ptr<const StepCostTable> Engine::Impl::cost_table(const PackedWeights& weights,
+                                                              std::optional<DType> kv_type) const {
+    const Program& program = *model->program();
+    const auto bytes_of = [&](WeightId id) {
+        return weights.bytes_of(id).value_or(file_bytes(program.weight(id)));
+    };
+    const auto kv_bytes = [&](uint64_t n_values) {
+        return row_bytes(kv_type.value_or(DType::f16), n_values);
+    };
+    return std::make_shared<const StepCostTable>(program, bytes_of, kv_bytes);
 }
 
 // Null without a draft model.
@@ -111,9 +127,12 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     limits.step_gap_ns = options.step_gap_ns;
     limits.prefix_reuse = options.prefix_reuse;
     limits.page_tokens = options.page_tokens;
-    worker =
-        std::make_shared<Worker>(runtime, model, std::move(*executable), std::move(*draft), std::move(pools),
-                                 limits, signal, StepListener{options.on_step, callbacks});
+    limits.smooth = options.smooth;
+    limits.trace_steps = options.trace_steps;
+    limits.costs = costs;
+    WorkerListeners listeners{{options.on_step, callbacks}, {options.on_slo_miss, callbacks}};
+    worker = std::make_shared<Worker>(runtime, model, std::move(*executable), std::move(*draft),
+                                      std::move(pools), limits, signal, std::move(listeners));
     if (options.step_driven) {
         Worker::let_drive(worker);
     } else {
@@ -134,6 +153,8 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime,
         impl->runtime = runtime;
         impl->model = model;
         impl->options = std::move(planned->options);
+        impl->number = runtime->next_engine_number();
+        impl->energy_at_begin = runtime->energy().microjoules();
         impl->texts = std::make_shared<const TokenTexts>(*model->tokenizer());
         impl->compile = make_compile_options(impl->options, *model->program());
         TAKT_RETURN_IF_ERROR(impl->load(**backend, {progress, options.packed_cache_dir}));
@@ -194,12 +215,13 @@ std::unique_ptr<RunningRequest> Engine::Impl::make_request(RequestOptions reques
     const uint64_t max_total = std::min<uint64_t>(n_prompt + request.max_tokens, options.context_tokens);
     const bool slides = request.context_policy == ContextPolicy::slide;
     const auto max_events = slides ? request.max_tokens : static_cast<uint32_t>(max_total - n_prompt);
-    RequestState::Shared shared{runtime->shared_clock(), callbacks, signal, backend};
+    const uint64_t name = worker->next_sequence();
+    const Slo slo = request.slo.value_or(options.slo);
+    RequestState::Shared shared{runtime->shared_clock(), callbacks, signal, backend, name, slo};
     auto state =
         std::make_shared<RequestState>(std::move(request), std::move(shared), submitted_ns, max_events);
     // The last token is sampled but never computed.
     const uint64_t n_positions = std::max(n_prompt, max_total - 1);
-    const uint64_t name = worker->next_sequence();
     const auto total = static_cast<uint32_t>(max_total);
     auto drafts = new_drafts(state->options(), name, total);
     return std::make_unique<RunningRequest>(std::move(state), name, total, vocab_size(), texts,
@@ -276,8 +298,8 @@ void Engine::cancel_all() {
 void Engine::cancel_all_and_wait() {
     impl_->worker->cancel_all_and_wait();
 }
-void Engine::stop_telling_steps() {
-    impl_->worker->stop_telling_steps();
+void Engine::stop_telling() {
+    impl_->worker->stop_telling();
 }
 bool Engine::inside_callback() const {
     return impl_->callbacks->contains_this_thread();
@@ -292,7 +314,7 @@ const MemoryPlan& Engine::memory() const {
     return impl_->memory;
 }
 EngineStatistics Engine::statistics() const {
-    return impl_->worker->statistics();
+    return impl_->worker->board().read();
 }
 const Model& Engine::model() const {
     return *impl_->model;

@@ -10,9 +10,10 @@
 #include <vector>
 
 #include "engine/callback_guard.h"
-#include "engine/engine_statistics.h"
 #include "engine/request.h"
 #include "engine/runtime.h"
+#include "engine/slo_miss.h"
+#include "engine/statistics_board.h"
 #include "engine/step_record.h"
 #include "model/model.h"
 #include "state/state_format.h"
@@ -36,7 +37,12 @@ struct EngineOptions {
     // Null: none. Of the same vocabulary; has pages for as many positions as the model.
     std::shared_ptr<const Model> draft_model;
     std::string packed_cache_dir;  // see LoadOptions; for weights that no load brought in before
-    std::function<void(const StepRecord&)> on_step;  // see StepListener
+    std::function<void(const StepRecord&)> on_step;   // see StepListener
+    std::string name;                                 // "": its number
+    Slo slo;                                          // of requests without one of their own
+    std::function<void(const SloMiss&)> on_slo_miss;  // see SloListener
+    SmoothRule smooth;
+    uint32_t trace_steps = 0;  // see StepTrace
 };
 
 // What an engine would be made with, and what it would take in backend buffers.
@@ -89,8 +95,8 @@ public:
     // callback and is not for callbacks.
     void cancel_all();
     void cancel_all_and_wait();
-    // on_step is not called for later steps: its owner may go while a session keeps the engine.
-    void stop_telling_steps();
+    // on_step and on_slo_miss are called no more: their owner may go while a session keeps the engine.
+    void stop_telling();
     // Of a step-driven engine: ends, admits and computes one step of what runs, on this thread, which is
     // worker 0. True while requests run or wait. invalid_state inside a callback, or while another thread is
     // at it. Calls that wait for requests do the same; who only submits must call it.
@@ -100,8 +106,11 @@ public:
     std::shared_ptr<const CallbackThreads> callback_threads() const;
 
     uint32_t context_tokens() const;
-    const MemoryPlan& memory() const;     // counted over the backend's buffers
-    EngineStatistics statistics() const;  // any thread
+    const MemoryPlan& memory() const;             // counted over the backend's buffers
+    EngineStatistics statistics() const;          // any thread
+    void snapshot(Statistics& statistics) const;  // into new ones; any thread
+    std::string trace_json() const;               // any thread
+    Origin origin() const;                        // of a snapshot taken now
     const Model& model() const;
     Runtime& runtime() const;
     std::string_view backend_name() const;

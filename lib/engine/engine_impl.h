@@ -44,6 +44,10 @@ struct Engine::Impl {
     CompileOptions compile;
     std::string backend;
     MemoryPlan memory;
+    std::shared_ptr<const StepCostTable> costs;
+    std::optional<DType> kv_dtype;
+    uint32_t number = 0;           // of the runtime's engines
+    uint64_t energy_at_begin = 0;  // microjoules of the runtime's meter
     std::shared_ptr<const TokenTexts> texts;
     std::shared_ptr<WorkerSignal> signal = std::make_shared<WorkerSignal>();
     std::shared_ptr<CallbackThreads> callbacks = std::make_shared<CallbackThreads>();
@@ -54,11 +58,15 @@ struct Engine::Impl {
     Status load(Backend& chosen, const LoadOptions& how);
     Result<std::unique_ptr<Executable>> compile_program(Backend& chosen, const Model& of,
                                                         const CompileOptions& with, const LoadOptions& how);
+    std::shared_ptr<const StepCostTable> cost_table(const PackedWeights& weights,
+                                                    std::optional<DType> kv_type) const;
     Result<std::unique_ptr<DraftModel>> load_draft(Backend& chosen, const LoadOptions& how);
     std::unique_ptr<Drafts> new_drafts(const RequestOptions& request, uint64_t name,
                                        uint32_t max_total) const;
     Status check(const RequestOptions& request) const;
     Status check_all_but_prompt(const RequestOptions& request) const;
+    // engine_report.cpp
+    std::string run_conditions() const;
     // options: checked.
     std::unique_ptr<RunningRequest> make_request(RequestOptions request, uint64_t submitted_ns);
     std::unique_ptr<SequencePages> new_pages(uint64_t n_positions, uint64_t cache_key = 0) const {

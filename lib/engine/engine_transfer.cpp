@@ -74,7 +74,10 @@ Result<std::unique_ptr<Request>> Engine::import_state(const ReadBytes& read, Req
         std::shared_ptr<RequestState> state = running->state;
         auto request = std::make_unique<Request>(nullptr);
         HeldPages pages(impl_->worker, std::move(running->pages));
+        const uint64_t begin_ns = impl_->runtime->clock().now_ns();
         TAKT_RETURN_IF_ERROR(receive_sequence(reader, pages, n_cancels));
+        state->stamp_handover(begin_ns, impl_->runtime->clock().now_ns() - begin_ns);
+        running->came_imported = true;
         TAKT_RETURN_IF_ERROR(impl_->worker->between_steps(n_cancels, [&](Executable&) {
             running->pages = pages.take();
             running->imported = true;

@@ -14,6 +14,7 @@ PagePool::PagePool(uint32_t n_pages, uint32_t page_tokens)
       ids_(size_t{n_pages} * page_tokens),
       buckets_(std::bit_ceil(std::max<size_t>(n_pages, 1)), kNone) {
     free_.reserve(n_pages);
+    lifetimes_.reserve(2 * size_t{n_pages});
     for (uint32_t page = n_pages; page > 0; --page) free_.push_back(page - 1);
 }
 
@@ -26,10 +27,12 @@ uint32_t PagePool::take() {
         page = oldest_;
         remove_unused(page);
         forget(page);
+        end_life(page);
     } else {
         return kNoPage;
     }
     pages_[page].references = 1;
+    pages_[page].taken_ns = now_ns_;
     ++n_used_;
     return page;
 }
@@ -47,7 +50,14 @@ void PagePool::give_back(uint32_t page) {
         append_unused(page);
     } else {
         free_.push_back(page);
+        end_life(page);
     }
+}
+
+// More than can end between two looks at them are not remembered.
+void PagePool::end_life(uint32_t page) {
+    if (lifetimes_.size() < lifetimes_.capacity())
+        lifetimes_.push_back(now_ns_ - std::min(now_ns_, pages_[page].taken_ns));
 }
 
 void PagePool::publish(uint32_t page, uint64_t hash, std::span<const int32_t> ids) {
@@ -76,6 +86,7 @@ void PagePool::drop_unused() {
         remove_unused(page);
         forget(page);
         free_.push_back(page);
+        end_life(page);
     }
 }
 

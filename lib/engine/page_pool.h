@@ -40,17 +40,25 @@ public:
     // Forgets what nobody uses.
     void drop_unused();
 
+    // Now, for what is taken and ends from here on.
+    void set_time(uint64_t now_ns) { now_ns_ = now_ns; }
+    // Of pages that ended: from when one was taken until nobody held it or could find it any more.
+    std::span<const uint64_t> lifetimes() const { return lifetimes_; }
+    void forget_lifetimes() { lifetimes_.clear(); }
+
 private:
     static constexpr uint32_t kNone = ~0u;
     struct Page {
         uint64_t hash = 0;
         uint32_t references = 0;
         bool published = false;
+        uint64_t taken_ns = 0;
         uint32_t same_bucket = kNone;             // the next page of its bucket
         uint32_t older = kNone, younger = kNone;  // among the published that nobody uses
     };
     uint32_t& bucket_of(uint64_t hash) { return buckets_[hash & (buckets_.size() - 1)]; }
     void forget(uint32_t page);
+    void end_life(uint32_t page);
     void append_unused(uint32_t page);
     void remove_unused(uint32_t page);
 
@@ -58,7 +66,9 @@ private:
     std::vector<Page> pages_;
     std::vector<int32_t> ids_;  // [n_pages][page_tokens], of published pages
     std::vector<uint32_t> buckets_;
-    std::vector<uint32_t> free_;  // never published, or forgotten
+    uint64_t now_ns_ = 0;
+    std::vector<uint64_t> lifetimes_;  // sized when made
+    std::vector<uint32_t> free_;       // never published, or forgotten
     uint32_t oldest_ = kNone, youngest_ = kNone;
 };
 

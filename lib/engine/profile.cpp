@@ -207,6 +207,7 @@ Result<Profile> profile_step(Runtime& runtime, const Model& model, const Profile
             (*backend)->measure_limits(profile.cost.weight_bytes + profile.kv_bytes, kLimitRows, kLimitShape);
         if (!limits.ok()) return limits.status();
         profile.limits = *limits;
+        runtime.remember_limits(profile.backend, *limits);
     }
     return profile;
 }

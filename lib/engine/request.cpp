@@ -36,6 +36,12 @@ Timeline Request::timeline() const {
 std::span<const int32_t> Request::prompt_ids() const {
     return state_->options().prompt_ids;
 }
+const Slo& Request::slo() const {
+    return state_->slo();
+}
+uint64_t Request::number() const {
+    return state_->number();
+}
 std::string_view Request::backend_name() const {
     return state_->backend_name();
 }

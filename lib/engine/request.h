@@ -12,12 +12,13 @@
 
 #include "base/status.h"
 #include "sampler/sampler_chain.h"
+#include "timing/finish_reason.h"
+#include "timing/slo.h"
 #include "timing/timeline.h"
 #include "timing/timing_summary.h"
 
 namespace takt {
 
-enum class FinishReason : int32_t { none, stop, length, cancelled, context_full, deadline, error };
 enum class ContextPolicy : uint32_t { stop, slide };  // when the context is full
 enum class EventType : int32_t { token = 1, finished = 2 };
 
@@ -36,6 +37,8 @@ struct Event {
     uint32_t n_slides = 0;                           // of the context, before this token was computed
     uint64_t dropped_tokens = 0;                     // that slid out of it
     uint32_t cached_tokens = 0;                      // of the prompt, from earlier work
+    uint64_t request = 0;                            // its number among those of the engine
+    GapParts gap;  // before the tokens of its step; of the first of them alone
     uint64_t submitted_ns = 0, scheduled_ns = 0, computed_ns = 0, ready_ns = 0, delivered_ns = 0,
              compute_ns = 0;
 };
@@ -64,6 +67,8 @@ struct RequestOptions {
     // What it has when it ends stays until its handle is destroyed, unless it ends with an error. With
     // max_tokens 0 the prompt is computed for that.
     bool keep_state = false;
+    uint32_t turn = 1;       // of its conversation
+    std::optional<Slo> slo;  // unset: the engine's
     // Of sequences whose pages came from outside: they share pages only among their own kind.
     uint64_t cache_key = 0;
     // Entry of the call, where that was before Engine::submit; empty: now.
@@ -99,6 +104,8 @@ public:
     FinishReason finish_reason() const;
     TimingSummary timing() const;
     Timeline timeline() const;
+    const Slo& slo() const;                       // its own or the engine's
+    uint64_t number() const;                      // among those of the engine, from 1
     std::span<const int32_t> prompt_ids() const;  // immutable after submit
     std::string_view backend_name() const;
 

@@ -28,6 +28,8 @@ public:
         std::shared_ptr<CallbackThreads> callbacks;
         std::shared_ptr<WorkerSignal> signal;
         std::string backend;
+        uint64_t number = 0;  // of the request
+        Slo slo;
     };
     using OnEvent = std::function<bool(const Event&)>;
     // max_events: tokens that can come at most; memory for them is taken here.
@@ -48,6 +50,9 @@ public:
     // The prompt and every token that was told, or is being told.
     std::vector<int32_t> tokens() const;
     std::string_view backend_name() const { return shared_.backend; }
+    uint64_t number() const { return shared_.number; }
+    const Slo& slo() const { return shared_.slo; }
+    uint64_t submitted_ns() const { return submitted_ns_; }
 
     // --- the worker's side, the only writer of the timeline ---
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
@@ -62,12 +67,30 @@ public:
     void count_computed(uint32_t n_prompt_tokens);
     void count_drafts(uint32_t n_drafted, uint32_t n_accepted);
     void count_draft_time(uint64_t ns);
-    // Queues or delivers the tokens of a step one by one; with a callback those that it still wants. Returns
-    // how many. text, of all of them, is copied where it must live on.
-    uint32_t push_tokens(std::span<const ChosenToken> tokens, std::string_view text, const StepStamp& step,
-                         uint32_t step_rows);
-    void finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns,
-                uint32_t step_rows) noexcept;
+    void count_stalled_others(uint64_t ns);
+    // Its state began to come at begin_ns, and was here after so long.
+    void stamp_handover(uint64_t begin_ns, uint64_t ns);
+    // Tokens of a step, and what the gap before them was spent on.
+    struct StepTokens {
+        std::span<const ChosenToken> tokens;
+        std::string_view text;  // of all of them; copied where it must live on
+        const StepStamp& stamp;
+        const GapParts& gap;
+        const StallList& stalled_by;
+        uint32_t step_rows = 0;
+    };
+    // How many were told, and how long callbacks took meanwhile.
+    struct Told {
+        uint32_t n_tokens = 0;
+        uint64_t callback_ns = 0;
+    };
+    // Queues or delivers the tokens one by one; with a callback those that it still wants.
+    Told push_tokens(const StepTokens& step);
+    // Returns what callbacks took.
+    uint64_t finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns,
+                    uint32_t step_rows) noexcept;
+    // Nobody else writes it, so that the worker reads it without a lock.
+    const Timeline& own_timeline() const { return timeline_; }
 
 private:
     struct StoredEvent {
@@ -76,16 +99,21 @@ private:
     };
     Event make_event(EventType type, uint32_t step_rows) const;
     void store(const Event& event, std::string_view text);
+    void begin_step(const StepTokens& step);
     Result<Event> pull(uint64_t timeout_ns);
     // False: the callback wants no more.
     bool deliver(const OnEvent& on_event, Event event);
+    // The same on the worker's thread, with what it took.
+    bool deliver_timed(const Event& event, uint64_t& callback_ns);
     void end_of_callbacks() noexcept;
     void release() noexcept;
     bool pushes() const { return pushes_; }
 
     RequestOptions options_;
     const Shared shared_;
-    const bool pushes_;  // events go to options_.on_event
+    const uint64_t submitted_ns_;
+    bool was_scheduled_ = false;  // the worker's
+    const bool pushes_;           // events go to options_.on_event
     std::atomic<bool> cancelled_{false}, let_go_{false};
 
     mutable std::mutex mutex_;

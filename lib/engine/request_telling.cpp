@@ -1,6 +1,8 @@
 // The worker's side: what a request is told, pushed to its callback or queued, and what is counted of it.
+#include <algorithm>
 #include <exception>
 #include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,6 +14,7 @@ Event RequestState::make_event(EventType type, uint32_t step_rows) const {
     Event event;
     event.type = type;
     event.step_rows = step_rows;
+    event.request = shared_.number;
     event.n_slides = timeline_.n_slides;
     event.cached_tokens = static_cast<uint32_t>(timeline_.cached_tokens);
     event.dropped_tokens = timeline_.dropped_tokens;
@@ -49,6 +52,14 @@ bool RequestState::deliver(const OnEvent& on_event, Event event) {
     return false;
 }
 
+bool RequestState::deliver_timed(const Event& event, uint64_t& callback_ns) {
+    const uint64_t begin_ns = shared_.clock->now_ns();
+    const bool go_on = deliver(options_.on_event, event);
+    const uint64_t end_ns = shared_.clock->now_ns();
+    callback_ns += end_ns - std::min(end_ns, begin_ns);
+    return go_on;
+}
+
 Status RequestState::callback_failure() const {
     const std::lock_guard lock(mutex_);
     return callback_failure_;
@@ -56,10 +67,16 @@ Status RequestState::callback_failure() const {
 
 bool RequestState::stamp_scheduled(uint64_t now_ns, uint32_t n_cached) {
     const std::lock_guard lock(mutex_);
-    if (timeline_.scheduled_ns) return false;
-    timeline_.scheduled_ns = now_ns;
+    if (std::exchange(was_scheduled_, true)) return false;
+    if (!timeline_.scheduled_ns) timeline_.scheduled_ns = now_ns;
     timeline_.cached_tokens = n_cached;
     return true;
+}
+
+void RequestState::stamp_handover(uint64_t begin_ns, uint64_t ns) {
+    const std::lock_guard lock(mutex_);
+    timeline_.scheduled_ns = begin_ns;
+    timeline_.handover_ns = ns;
 }
 
 void RequestState::count_preemption() {
@@ -94,37 +111,53 @@ void RequestState::count_draft_time(uint64_t ns) {
     timeline_.draft_ns += ns;
 }
 
-uint32_t RequestState::push_tokens(std::span<const ChosenToken> tokens, std::string_view text,
-                                   const StepStamp& step, uint32_t step_rows) {
-    for (uint32_t i = 0; i < tokens.size(); ++i) {
-        const ChosenToken& token = tokens[i];
-        const std::string_view own_text = text.substr(token.text_begin, token.text_bytes);
+void RequestState::count_stalled_others(uint64_t ns) {
+    const std::lock_guard lock(mutex_);
+    timeline_.stalled_others_ns += ns;
+}
+
+// The first token of a step opens its stamp, and closes the gap before it.
+void RequestState::begin_step(const StepTokens& step) {
+    timeline_.steps.push_back(step.stamp);
+    timeline_.gaps += step.gap;
+    if (step.gap.total_ns > timeline_.longest_gap.total_ns) timeline_.longest_gap = step.gap;
+    if (step.gap.other_prefill_ns > 0) timeline_.stalled_by = step.stalled_by;
+}
+
+RequestState::Told RequestState::push_tokens(const StepTokens& step) {
+    Told told;
+    for (uint32_t i = 0; i < step.tokens.size(); ++i) {
+        const ChosenToken& token = step.tokens[i];
+        const std::string_view own_text = step.text.substr(token.text_begin, token.text_bytes);
         Event event;
         {
             const std::lock_guard lock(mutex_);
-            if (i == 0) timeline_.steps.push_back(step);
+            if (i == 0) begin_step(step);
             timeline_.steps.back().n_tokens = i + 1;
             generated_.push_back(token.id);
-            event = make_event(EventType::token, step_rows);
+            event = make_event(EventType::token, step.step_rows);
+            if (i == 0) event.gap = step.gap;
             event.token_id = token.id;
             event.token_index = n_tokens_++;
             event.step_token_index = i;
-            event.step_tokens = static_cast<uint32_t>(tokens.size());
-            event.computed_ns = step.computed_ns;
-            event.ready_ns = step.sampled_ns;
-            event.compute_ns = step.compute_ns;
+            event.step_tokens = static_cast<uint32_t>(step.tokens.size());
+            event.computed_ns = step.stamp.computed_ns;
+            event.ready_ns = step.stamp.sampled_ns;
+            event.compute_ns = step.stamp.compute_ns;
             if (!pushes()) store(event, own_text);
         }
         event.text = own_text;
-        if (pushes() && !deliver(options_.on_event, event)) return i + 1;
+        told.n_tokens = i + 1;
+        if (pushes() && !deliver_timed(event, told.callback_ns)) return told;
     }
     if (!pushes()) changed_.notify_all();
-    return static_cast<uint32_t>(tokens.size());
+    return told;
 }
 
-void RequestState::finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns,
-                          uint32_t step_rows) noexcept {
+uint64_t RequestState::finish(FinishReason reason, Status status, std::string_view rest, uint64_t now_ns,
+                              uint32_t step_rows) noexcept {
     Event event;
+    uint64_t callback_ns = 0;
     {
         const std::lock_guard lock(mutex_);
         timeline_.finished_ns = now_ns;
@@ -148,12 +181,13 @@ void RequestState::finish(FinishReason reason, Status status, std::string_view r
     event.text = rest;
     if (pushes()) {
         try {
-            deliver(options_.on_event, event);
+            deliver_timed(event, callback_ns);
         } catch (const std::bad_alloc&) {
             cancelled_ = true;  // too late to matter
         }
     }
     end_of_callbacks();
+    return callback_ns;
 }
 
 void RequestState::end_of_callbacks() noexcept {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "engine/drafts.h"
+#include "engine/gap_state.h"
 #include "engine/request_state.h"
 #include "engine/sequence_pages.h"
 #include "engine/text_stream.h"
@@ -27,6 +28,8 @@ struct RunningRequest {
           text(std::move(texts), state->options().stop_strings),
           n_prompt(static_cast<uint32_t>(state->options().prompt_ids.size())),
           max_total(max_tokens_in_all),
+          slo(state->slo()),
+          submitted_ns(state->submitted_ns()),
           greedy(state->options().sampler.is_plain_greedy()),
           slides(state->options().context_policy == ContextPolicy::slide && state->options().max_tokens > 0),
           drafts(std::move(own_drafts)) {
@@ -82,6 +85,7 @@ struct RunningRequest {
         std::vector<ChosenToken> tokens;  // one, or more where drafts were accepted; sized when made
         std::string text;                 // of all of them
         StepStamp stamp;
+        GapParts gap;  // before the tokens
         FinishReason reason = FinishReason::none;
         Status status;
         uint64_t end_ns = 0;
@@ -90,6 +94,7 @@ struct RunningRequest {
             tokens.clear();
             text.clear();
             stamp = {};
+            gap = {};
             reason = FinishReason::none;
             status = {};
             end_ns = 0;
@@ -106,10 +111,16 @@ struct RunningRequest {
     uint32_t n_prompt;
     uint32_t n_computed = 0;  // positions whose keys and values are committed
     uint32_t max_total;
-    bool greedy;                 // the backend's argmax serves
-    bool slides;                 // a full context is no end
-    bool finished = false;       // its end was told
-    bool kept = false;           // and its pages stay
+    GapState gap;
+    const Slo slo;
+    uint32_t told_broken = 0;  // bounds of it, as bits
+    uint64_t submitted_ns, first_token_ns = 0;
+    uint32_t n_first_tokens = 0;  // that its first step gave
+    bool greedy;                  // the backend's argmax serves
+    bool slides;                  // a full context is no end
+    bool finished = false;        // its end was told
+    bool kept = false;            // and its pages stay
+    bool came_imported = false;
     bool imported = false;       // its pages hold n_computed positions before it is admitted
     bool text_is_ahead = false;  // of what was told: its reader stopped amid the tokens of a step
     bool preempted = false;      // gave its pages away and waits
@@ -119,8 +130,9 @@ struct RunningRequest {
     std::shared_ptr<const RequestState> source;             // of a fork that wasn't admitted yet
     std::list<std::unique_ptr<RunningRequest>> kept_place;  // made early: an end allocates nothing
     uint32_t first_row = 0, n_rows = 0;  // in the step that is being built or was run; 0 rows: not in it
-    uint32_t n_drafts = 0;               // of the rows: those behind the last token, its first drafts
-    std::unique_ptr<Drafts> drafts;      // null: it doesn't speculate
+    bool rows_were_prefill = false;
+    uint32_t n_drafts = 0;           // of the rows: those behind the last token, its first drafts
+    std::unique_ptr<Drafts> drafts;  // null: it doesn't speculate
     Outcome outcome;
 };
 

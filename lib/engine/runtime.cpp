@@ -64,6 +64,17 @@ Result<Backend*> Runtime::find_backend(std::string_view name) {
                   fmt::format("There is no backend '{}'; available here: {}.", name, present));
 }
 
+void Runtime::remember_limits(std::string_view backend, const DeviceLimits& limits) {
+    const std::lock_guard lock(limits_mutex_);
+    limits_.insert_or_assign(std::string(backend), limits);
+}
+
+DeviceLimits Runtime::limits(std::string_view backend) const {
+    const std::lock_guard lock(limits_mutex_);
+    const auto found = limits_.find(backend);
+    return found == limits_.end() ? DeviceLimits{} : found->second;
+}
+
 // Rows up to which a step is bound by reading the weights, as a decode step is.
 constexpr size_t kFewRows = 16;
 

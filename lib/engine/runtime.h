@@ -2,13 +2,17 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "backend/backend.h"
 #include "base/clock.h"
+#include "base/energy_meter.h"
 #include "base/log.h"
 #include "base/os.h"
 #include "base/status.h"
@@ -51,11 +55,19 @@ public:
     // The pool runs one step at a time: held by an engine for each step, and by a load while it packs. First
     // come, first served.
     TurnMutex& pool_mutex() { return pool_mutex_; }
+    EnergyMeter& energy() { return energy_; }
+    // What was measured of a backend's device last; nothing until then. Thread-safe.
+    void remember_limits(std::string_view backend, const DeviceLimits& limits);
+    DeviceLimits limits(std::string_view backend) const;
+    // Of engines, from 0.
+    uint32_t next_engine_number() { return next_engine_++; }
     // Threads of steps with many rows and of steps with few; 0: all.
     void set_step_threads(uint32_t many_rows, uint32_t few_rows) {
         many_row_threads_ = many_rows;
         few_row_threads_ = few_rows;
     }
+    uint32_t many_row_threads() const { return threads_or_all(many_row_threads_); }
+    uint32_t few_row_threads() const { return threads_or_all(few_row_threads_); }
 
     // The pool's turn for one step of n_rows, on the threads that such a step has.
     class StepTurn {
@@ -71,6 +83,7 @@ public:
 
 private:
     explicit Runtime(Logger::Sink log) : logger_(std::move(log)) {}
+    uint32_t threads_or_all(uint32_t n) const { return n == 0 ? pool_->n_threads() : n; }
     const os::Birthplace birthplace_;
     std::shared_ptr<const Clock> clock_;
     Logger logger_;
@@ -78,6 +91,10 @@ private:
     WeightStore weight_store_;
     std::vector<BackendEntry> backends_;
     TurnMutex pool_mutex_;
+    EnergyMeter energy_;
+    mutable std::mutex limits_mutex_;
+    std::map<std::string, DeviceLimits, std::less<>> limits_;  // by backend
+    std::atomic<uint32_t> next_engine_{0};
     std::atomic<uint32_t> many_row_threads_{0}, few_row_threads_{0};
 };
 

@@ -33,6 +33,7 @@ void StepBuilder::add(uint64_t sequence, const SequencePages& pages, std::span<c
 void StepBuilder::add_rows(RunningRequest& request, uint32_t n_rows) {
     request.first_row = this->n_rows();
     request.n_rows = n_rows;
+    request.rows_were_prefill = request.in_prefill();
     const std::span<const int32_t> rows =
         std::span<const int32_t>(request.tokens).subspan(request.n_computed, n_rows);
     const bool is_last = request.n_computed + n_rows == request.tokens.size();

@@ -1,6 +1,7 @@
 // Keeps the messages, renders them anew each turn, and takes a failed turn back.
 #include "engine/session.h"
 
+#include <algorithm>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -117,6 +118,7 @@ Result<std::unique_ptr<Request>> Session::send(std::string_view text, RequestOpt
     Result<std::vector<int32_t>> ids = encode_rendered(model, *prompt);
     if (!ids.ok()) return ids.status();
     options.prompt_ids = std::move(*ids);
+    options.turn = 1 + static_cast<uint32_t>(std::ranges::count(impl_->messages, "user", &Message::role));
     const std::function<bool(const Event&)> on_event = std::move(options.on_event);
     options.on_event = nullptr;
 

@@ -29,8 +29,8 @@ uint32_t Speculation::choose_length(RunningRequest& request, uint32_t most, bool
     return n;
 }
 
-void Speculation::propose(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t max_read,
-                          SamplerScratch& scratch) {
+uint64_t Speculation::propose(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t max_read,
+                              SamplerScratch& scratch) {
     const auto decodes = [](const RunningRequest& r) {
         return !r.preempted && !r.finished && !r.in_prefill();
     };
@@ -61,11 +61,11 @@ void Speculation::propose(std::span<const std::unique_ptr<RunningRequest>> runni
             drafts.ids.resize(n_found == 0 ? 0 : choose_length(*request, n_found, false));
         }
     }
-    if (!jobs_.empty()) ask_draft_model(max_read, scratch);
+    return jobs_.empty() ? 0 : ask_draft_model(max_read, scratch);
 }
 
 // Guesses are an aid: where the draft model fails, requests go on without.
-void Speculation::ask_draft_model(uint32_t max_read, SamplerScratch& scratch) {
+uint64_t Speculation::ask_draft_model(uint32_t max_read, SamplerScratch& scratch) {
     const Status status = draft_->propose(jobs_, max_read, scratch);
     if (!status.ok()) {
         runtime_.logger().log(
@@ -74,10 +74,13 @@ void Speculation::ask_draft_model(uint32_t max_read, SamplerScratch& scratch) {
         for (const DraftModel::Job& job : jobs_) job.request->drafts->rest(job.request->tokens.size());
     }
     for (const DraftModel::Job& job : jobs_) {
-        job.request->state->count_draft_time(draft_->last_ns() / jobs_.size());
+        const uint64_t part_ns = draft_->last_ns() / jobs_.size();
+        job.request->state->count_draft_time(part_ns);
+        job.request->gap.own_draft_ns += part_ns;
         Drafts& drafts = *job.request->drafts;
         if (drafts.ids.empty() && drafts.sequence->n_computed > 0) drafts.length.try_again();
     }
+    return draft_->last_ns();
 }
 
 uint32_t Speculation::record(RunningRequest& request, uint32_t n_chosen) {

@@ -21,17 +21,18 @@ public:
 
     DraftModel* draft_model() { return draft_.get(); }
     // Sets the drafts of the requests that are about to decode. max_read: tokens of prompts that the draft
-    // model may read meanwhile.
-    void propose(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t max_read,
-                 SamplerScratch& scratch);
+    // model may read meanwhile. Returns what the draft model took.
+    uint64_t propose(std::span<const std::unique_ptr<RunningRequest>> running, uint32_t max_read,
+                     SamplerScratch& scratch);
     // A step without prompt rows.
     void record_step(uint32_t n_rows, uint64_t ns) { costs_.record(n_rows, ns); }
+    const StepCosts& costs() const { return costs_; }
     // After the request's drafts were verified and n_chosen tokens came of it. Returns how many were right.
     static uint32_t record(RunningRequest& request, uint32_t n_chosen);
 
 private:
     void ask_texts(std::span<const std::unique_ptr<RunningRequest>> running);
-    void ask_draft_model(uint32_t max_read, SamplerScratch& scratch);
+    uint64_t ask_draft_model(uint32_t max_read, SamplerScratch& scratch);
     uint32_t choose_length(RunningRequest& request, uint32_t most, bool by_model);
 
     Runtime& runtime_;

@@ -12,7 +12,7 @@ namespace takt {
 Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
                std::unique_ptr<Executable> executable, std::unique_ptr<DraftModel> draft,
                std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal,
-               StepListener listener)
+               WorkerListeners listeners)
     : runtime_(std::move(runtime)),
       model_(std::move(model)),
       executable_(std::move(executable)),
@@ -25,7 +25,10 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
       speculation_(*runtime_, std::move(draft),
                    {limits.max_sequences, limits.max_rows, limits.max_output_rows, limits.chunk_tokens}),
       page_waste_(limits.page_tokens),
-      listener_(std::move(listener)) {
+      board_(runtime_->clock().now_ns(), limits.smooth),
+      slo_watch_(std::move(listeners.slo), runtime_->logger(), runtime_->clock()),
+      trace_(limits.trace_steps, limits.max_sequences),
+      step_listener_(std::move(listeners.step)) {
     running_.reserve(limits_.max_sequences);
     evaluations_.reserve(limits_.max_sequences);
     publish_statistics();
@@ -40,6 +43,7 @@ Status Worker::enqueue(Waiting waiting, bool limited) {
         if (stopping_) return Status(StatusCode::invalid_state, "The engine is being destroyed.");
         const uint64_t most = uint64_t{limits_.max_sequences} + limits_.max_waiting;
         if (limited && n_live_ >= most) {
+            board_.record_shed(node.front().request->slo);
             return Status(
                 StatusCode::queue_full,
                 fmt::format(
@@ -75,6 +79,7 @@ void Worker::take_incoming() {
         if (drop_if_over(*it, now_ns)) {
             waiting_.erase(it);
         } else {
+            if (it->request) gaps_.in_callbacks(slo_watch_.look(*it->request, now_ns));
             put_in_order(waiting_, it);
         }
         it = next;
@@ -89,10 +94,13 @@ void Worker::step_evaluations() {
         const uint32_t n_rows = evaluation.next_rows();
         step_.build(job, n_rows);
         {
+            const uint64_t asked_ns = runtime_->clock().now_ns();
             const Runtime::StepTurn turn(*runtime_, n_rows);
             const uint64_t begin_ns = runtime_->clock().now_ns();
             const Result<StepOutput> output = executable_->run(step_.batch());
             record_step(begin_ns, runtime_->clock().now_ns(), 0, n_rows, n_rows);
+            gaps_.in_other_engines(begin_ns - std::min(begin_ns, asked_ns));
+            gaps_.in_evaluation(record_.end_ns - record_.begin_ns, evaluation.plan().sequence);
             Status status =
                 output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
             if (status.ok()) {
@@ -100,6 +108,7 @@ void Worker::step_evaluations() {
             } else {
                 evaluation.fail(std::move(status));
             }
+            trace_.record(record_, {});
         }
         tell_step();
     }
@@ -122,6 +131,7 @@ void Worker::step_requests() {
     }
     if (!step_.empty()) count_outputs();
     for (const Running& request : running_) tell(*request);
+    if (!step_.empty()) trace_.record(record_, running_);
     drop_finished();
     slide_full_contexts();
     if (!step_.empty()) tell_step();
@@ -129,12 +139,14 @@ void Worker::step_requests() {
 
 // The engine's turn ends before anyone is called back.
 Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
-    speculation_.propose(running_, budget_.prompt_rows(static_cast<uint32_t>(running_.size())),
-                         chooser_.scratch());
+    gaps_.in_drafts(speculation_.propose(
+        running_, budget_.prompt_rows(static_cast<uint32_t>(running_.size())), chooser_.scratch()));
     build_step();
     if (step_.empty()) return {};  // nobody had room
+    const uint64_t asked_ns = runtime_->clock().now_ns();
     const Runtime::StepTurn turn(*runtime_, step_.n_rows());
     const uint64_t begin_ns = runtime_->clock().now_ns();
+    gaps_.in_other_engines(begin_ns - std::min(begin_ns, asked_ns));
     const auto began = std::chrono::steady_clock::now();
     for (const Running& request : running_) {
         if (request->n_rows > 0) stamp_scheduled(*request, begin_ns);
@@ -143,6 +155,8 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     computed_ns = runtime_->clock().now_ns();
     last_step_ = std::chrono::steady_clock::now() - began;
     record_step(begin_ns, computed_ns, n_decode_rows_, step_.n_rows() - n_decode_rows_, prefill_budget_);
+    gaps_.in_step(running_, record_.end_ns - record_.begin_ns, record_.decode_rows, record_.prefill_rows,
+                  speculation_.costs());
     if (!result.ok()) return result.status();
     budget_.record(n_decode_rows_, step_.n_rows() - n_decode_rows_, computed_ns - begin_ns);
     if (step_.n_rows() == n_decode_rows_) speculation_.record_step(n_decode_rows_, computed_ns - begin_ns);
@@ -156,7 +170,7 @@ void Worker::take_rows(RunningRequest& request, const StepOutput& output, uint64
     if (request.in_prefill() && was_first) {
         request.prefill_compute_ns += output.compute_ns;
         request.state->count_computed(request.n_rows);
-        statistics_.prompt_tokens_computed += request.n_rows;
+        totals_.prompt_tokens_computed += request.n_rows;
     }
     uint32_t n_kept = request.n_rows - request.n_drafts;
     const bool wants_token = request.n_computed + n_kept == request.tokens.size();
@@ -172,8 +186,8 @@ void Worker::take_rows(RunningRequest& request, const StepOutput& output, uint64
             std::lower_bound(output.rows.begin(), output.rows.end(), row) - output.rows.begin();
         const uint32_t n_chosen = chooser_.choose(request, output, static_cast<size_t>(place), computed_ns);
         if (n_chosen > 1) n_kept += n_chosen - 1;
-        statistics_.drafted_tokens += request.n_drafts;
-        statistics_.accepted_tokens += Speculation::record(request, n_chosen);
+        if (n_chosen > 0) request.outcome.gap = gaps_.close(request, request.outcome.stamp.sampled_ns);
+        record_drafts(request, Speculation::record(request, n_chosen));
     }
     const Status committed = executable_->commit(request.sequence, n_kept);
     if (!committed.ok()) {
@@ -199,12 +213,24 @@ void Worker::take_outputs(const StepOutput& output, uint64_t computed_ns) {
 void Worker::tell(RunningRequest& request) {
     RunningRequest::Outcome& outcome = request.outcome;
     if (!outcome.tokens.empty()) {
-        const uint32_t n_told =
-            request.state->push_tokens(outcome.tokens, outcome.text, outcome.stamp, step_.n_rows());
-        record_.generated_tokens += n_told;
-        statistics_.generated_tokens += n_told;
-        if (n_told < outcome.tokens.size()) {
-            request.forget_untold(static_cast<uint32_t>(outcome.tokens.size()) - n_told);
+        const auto n_tokens = static_cast<uint32_t>(outcome.tokens.size());
+        const bool is_first = request.n_generated() == n_tokens;
+        const RequestState::Told told =
+            request.state->push_tokens({outcome.tokens, outcome.text, outcome.stamp, outcome.gap,
+                                        request.gap.stalled_by, step_.n_rows()});
+        gaps_.in_callbacks(told.callback_ns);
+        record_.generated_tokens += told.n_tokens;
+        totals_.generated_tokens += told.n_tokens;
+        if (is_first) {
+            request.first_token_ns = outcome.stamp.sampled_ns;
+            request.n_first_tokens = told.n_tokens;
+        } else {
+            totals_.decoded_tokens += told.n_tokens;
+        }
+        gaps_.in_callbacks(
+            slo_watch_.tokens_came(request, outcome.gap.total_ns, n_tokens, outcome.stamp.sampled_ns));
+        if (told.n_tokens < n_tokens) {
+            request.forget_untold(n_tokens - told.n_tokens);
             outcome.reason = FinishReason::none;
         }
     }

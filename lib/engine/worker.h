@@ -12,17 +12,21 @@
 
 #include "backend/backend.h"
 #include "engine/chunk_budget.h"
-#include "engine/engine_statistics.h"
 #include "engine/evaluation.h"
+#include "engine/gap_keeper.h"
 #include "engine/page_pool.h"
 #include "engine/page_waste.h"
 #include "engine/running_request.h"
 #include "engine/runtime.h"
 #include "engine/scheduler.h"
+#include "engine/slo_watch.h"
 #include "engine/speculation.h"
+#include "engine/statistics_board.h"
 #include "engine/step_record.h"
+#include "engine/step_trace.h"
 #include "engine/token_chooser.h"
 #include "model/model.h"
+#include "program/step_cost.h"
 
 namespace takt {
 
@@ -31,6 +35,15 @@ struct WorkerLimits {
     uint64_t step_gap_ns = 0;  // see ChunkBudget
     bool prefix_reuse = true;
     uint32_t page_tokens = 0;
+    SmoothRule smooth;
+    uint32_t trace_steps = 0;
+    std::shared_ptr<const StepCostTable> costs;  // of the program's steps
+};
+
+// Who wants to hear of what the worker does.
+struct WorkerListeners {
+    StepListener step;
+    SloListener slo;
 };
 
 // Done on the worker's thread between two steps.
@@ -49,7 +62,7 @@ public:
     Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> model,
            std::unique_ptr<Executable> executable, std::unique_ptr<DraftModel> draft,
            std::vector<PagePool> pools, const WorkerLimits& limits, std::shared_ptr<WorkerSignal> signal,
-           StepListener listener);
+           WorkerListeners listeners);
     // worker_driving.cpp: one of the two.
 
     // Throws what std::thread throws. The thread keeps its worker alive.
@@ -70,9 +83,14 @@ public:
     Status submit(std::unique_ptr<RunningRequest> request);
     Status submit(EvaluationJob job);
     bool has_requests() const { return n_live_ > 0; }
-    EngineStatistics statistics() const { return board_.read(); }  // any thread
-    // From the next step on. Any thread.
-    void stop_telling_steps() { tells_steps_ = false; }
+    // Any thread.
+    const StatisticsBoard& board() const { return board_; }
+    const StepTrace& trace() const { return trace_; }
+    // Steps and broken bounds, from the next one on. Any thread.
+    void stop_telling() {
+        tells_steps_ = false;
+        slo_watch_.stop_telling();
+    }
 
     // worker_errands.cpp: what callers do with pages and executable.
 
@@ -150,6 +168,10 @@ private:
     void record_step(uint64_t begin_ns, uint64_t end_ns, uint32_t n_decode_rows, uint32_t n_prefill_rows,
                      uint32_t prefill_budget) noexcept;
     void count_outputs();
+    void record_cost(const StepBatch& batch) noexcept;
+    void record_drafts(const RunningRequest& request, uint32_t n_accepted) noexcept;
+    void record_end(RunningRequest& request, FinishReason reason, uint64_t end_ns) noexcept;
+    void watch_promises(uint64_t now_ns);
     void tell_step() noexcept;
     void publish_statistics() noexcept;
     uint32_t n_running() const noexcept;
@@ -183,14 +205,18 @@ private:
     std::vector<Errand*> current_errands_;
     std::chrono::nanoseconds last_step_{
         0};                                 // by the system's clock: what transfers may take is a share of it
+    uint64_t energy_read_ns_ = 0;           // when the meter was asked last
     std::atomic<uint32_t> n_transfers_{0};  // that may hold pages
     uint64_t next_deadline_ns_ = UINT64_MAX;  // of those that wait
     uint64_t seen_version_ = 0;
     bool pages_came_free_ = false;
-    EngineStatistics statistics_;
+    Totals totals_;  // but for what is recorded of a request at its end
     PageWaste page_waste_;
     StatisticsBoard board_;
-    StepListener listener_;
+    GapKeeper gaps_;
+    SloWatch slo_watch_;
+    StepTrace trace_;
+    StepListener step_listener_;
     std::atomic<bool> tells_steps_{true};
     StepRecord record_;  // of the last step
     std::thread thread_;

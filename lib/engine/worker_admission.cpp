@@ -99,7 +99,8 @@ void Worker::preempt(RunningRequest& request) {
     request.preempted = true;
     request.preempted_ns = runtime_->clock().now_ns();
     request.state->count_preemption();
-    ++statistics_.n_preemptions;
+    gaps_.preempted(request);
+    ++totals_.n_preemptions;
     pages_came_free_ = true;
     if (const uint64_t deadline = request.state->options().deadline_ns; deadline != 0)
         next_deadline_ns_ = std::min(next_deadline_ns_, deadline);  // it waits again
@@ -119,11 +120,15 @@ void Worker::take_out_preempted() {
 }
 
 void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {
-    if (request.state->stamp_scheduled(now_ns, request.n_computed))
-        statistics_.prompt_tokens_cached += request.n_computed;
+    if (request.state->stamp_scheduled(now_ns, request.n_computed)) {
+        totals_.prompt_tokens += request.n_prompt;
+        totals_.prompt_tokens_cached += request.n_computed;
+    }
     request.scheduled = true;
     if (request.preempted_ns == 0) return;
-    if (request.n_generated() == 0) request.state->count_preempted_time(now_ns - request.preempted_ns);
+    const uint64_t waited_ns = now_ns - std::min(now_ns, request.preempted_ns);
+    if (request.n_generated() == 0) request.state->count_preempted_time(waited_ns);
+    gaps_.resumed(request, waited_ns);
     request.preempted_ns = 0;
 }
 

@@ -1,4 +1,5 @@
 // Who does the worker's rounds: a thread of its own, or whoever calls step() or waits.
+#include <algorithm>
 #include <chrono>
 #include <memory>
 #include <new>
@@ -92,7 +93,7 @@ bool Worker::wait_for_work() {
     std::unique_lock lock(signal_->mutex);
     const auto changed = [&] { return stopping_ || signal_->version != seen_version_; };
     if (!has_work() && !changed()) {
-        if (waiting_.empty() || next_deadline_ns_ == UINT64_MAX) {
+        if (waiting_.empty() || std::min(next_deadline_ns_, slo_watch_.next_ns()) == UINT64_MAX) {
             signal_->changed.wait(lock, changed);
         } else {
             signal_->changed.wait_for(lock, kDeadlinePoll, changed);
@@ -116,6 +117,8 @@ void Worker::round(Round what) noexcept {
 
 // All that needs no step.
 void Worker::prepare_round() {
+    const uint64_t now_ns = runtime_->clock().now_ns();
+    for (PagePool& pool : pools_) pool.set_time(now_ns);
     cancel_if_asked();
     drop_let_go();
     take_incoming();

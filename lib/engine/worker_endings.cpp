@@ -48,6 +48,7 @@ bool Worker::drop_if_over(Waiting& waiting, uint64_t now_ns) {
 // Those that wait may be thousands: they are looked at only if one of them may be over.
 void Worker::end_what_is_over() {
     const uint64_t now_ns = runtime_->clock().now_ns();
+    if (now_ns >= slo_watch_.next_ns()) watch_promises(now_ns);
     for (const Running& request : running_) end_if_over(*request, now_ns);
     drop_finished();
     const size_t n_evaluations = evaluations_.size();
@@ -65,14 +66,14 @@ void Worker::finish(RunningRequest& request, FinishReason reason, Status status,
     if (!request.kept) request.pages->release();
     pages_came_free_ = true;
     --n_live_;  // before its last callback, which may submit the next one
-    publish_statistics();
+    record_end(request, reason, end_ns);
     std::string_view rest;
     try {
         if (!request.text_is_ahead) rest = request.text.flush();
     } catch (...) {
         rest = {};  // the end must be told, with or without the held-back text
     }
-    request.state->finish(reason, std::move(status), rest, end_ns, step_.n_rows());
+    gaps_.in_callbacks(request.state->finish(reason, std::move(status), rest, end_ns, step_.n_rows()));
 }
 
 void Worker::drop_finished() {

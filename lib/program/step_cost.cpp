@@ -12,17 +12,16 @@ struct Seen {
     uint64_t pairs = 0, positions = 0;
 };
 
+// Row i sees the i + 1 positions up to its own, or the window's.
 Seen seen(const StepShape& shape, uint32_t window) {
-    Seen all;
-    uint64_t first = UINT64_MAX;
-    for (uint32_t i = 0; i < shape.n_rows; ++i) {
-        const uint64_t end = uint64_t{shape.first_position} + i + 1;
-        const uint64_t from = window != 0 && end > window ? end - window : 0;
-        first = std::min(first, from);
-        all.pairs += end - from;
-        all.positions = end - first;
-    }
-    return all;
+    if (shape.n_rows == 0) return {};
+    const uint64_t first = uint64_t{shape.first_position} + 1, end = first + shape.n_rows;  // seen, one past
+    const uint64_t last = end - 1;
+    const auto sum = [](uint64_t from, uint64_t to) { return (from + to) * (to - from + 1) / 2; };
+    if (window == 0 || last <= window) return {sum(first, last), last};
+    const uint64_t n_partly = first <= window ? window - first + 1 : 0;  // rows that see less than the window
+    const uint64_t pairs = (n_partly > 0 ? sum(first, window) : 0) + (shape.n_rows - n_partly) * window;
+    return {pairs, last - (first > window ? first - window : 0)};
 }
 
 struct Count {
@@ -73,6 +72,43 @@ StepCost step_cost(const Program& program, const StepShape& shape, FunctionRef<u
     Count count{program, shape, bytes_of, {}};
     for (const Op& op : program.ops) std::visit(count, op);
     return count.cost;
+}
+
+StepCostTable::StepCostTable(const Program& program, FunctionRef<uint64_t(WeightId)> bytes_of,
+                             FunctionRef<uint64_t(uint64_t n_values)> kv_row_bytes) {
+    const StepCost one = step_cost(program, {1, 0, 0}, bytes_of),
+                   two = step_cost(program, {2, 0, 0}, bytes_of),
+                   output = step_cost(program, {1, 0, 1}, bytes_of);
+    row_bytes_ = two.weight_bytes - one.weight_bytes;
+    body_bytes_ = one.weight_bytes - row_bytes_;
+    head_bytes_ = output.weight_bytes - one.weight_bytes;
+    row_operations_ = two.product_operations - one.product_operations;
+    output_operations_ = output.product_operations - one.product_operations;
+    recurrent_bytes_ = one.recurrent_values * sizeof(float);
+    for (const StateGroup& group : program.groups) groups_.push_back({group.window, 0, 0});
+    for (const Op& op : program.ops) {
+        const auto* attention = std::get_if<AttentionOp>(&op);
+        if (attention == nullptr) continue;
+        const KvStateDecl& state = program.state(attention->state);
+        const uint64_t dims = uint64_t{state.key_dim} + state.value_dim;
+        groups_[state.group].bytes_per_position += kv_row_bytes(state.n_kv_heads * dims);
+        groups_[state.group].operations_per_pair += 2 * attention->n_heads * dims;
+    }
+}
+
+void StepCostTable::add_weights(bool outputs, Cost& cost) const {
+    cost.read_bytes += body_bytes_ + (outputs ? head_bytes_ : 0);
+}
+
+void StepCostTable::add_rows(const StepShape& rows, Cost& cost) const {
+    cost.read_bytes += row_bytes_ * rows.n_rows + recurrent_bytes_;
+    cost.product_operations += row_operations_ * rows.n_rows + output_operations_ * rows.n_output_rows;
+    for (const Group& group : groups_) {
+        if (group.bytes_per_position == 0) continue;
+        const Seen positions = seen(rows, group.window);
+        cost.read_bytes += group.bytes_per_position * positions.positions;
+        cost.attention_operations += group.operations_per_pair * positions.pairs;
+    }
 }
 
 }  // namespace takt

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "base/thread_pool.h"
 #include "program/program.h"
@@ -20,6 +21,31 @@ struct StepCost {
     uint64_t recurrent_values = 0;      // of recurrent states: read, and written, once a step
     uint64_t product_operations = 0;    // 2 x weights multiplied
     uint64_t attention_operations = 0;  // 2 x products of queries with keys and of weights with values
+};
+
+// What steps of many sequences cost, from numbers that were worked out once: a few additions a sequence.
+class StepCostTable {
+public:
+    // kv_row_bytes: of so many values of keys or values in the form that they are kept in.
+    StepCostTable(const Program& program, FunctionRef<uint64_t(WeightId)> bytes_of,
+                  FunctionRef<uint64_t(uint64_t n_values)> kv_row_bytes);
+
+    struct Cost {
+        uint64_t read_bytes = 0, product_operations = 0, attention_operations = 0;
+    };
+    // The weights, for any rows of a step and for any rows with outputs.
+    void add_weights(bool outputs, Cost& cost) const;
+    // Rows of one sequence and what they see.
+    void add_rows(const StepShape& rows, Cost& cost) const;
+
+private:
+    struct Group {
+        uint32_t window = 0;
+        uint64_t bytes_per_position = 0, operations_per_pair = 0;
+    };
+    uint64_t body_bytes_ = 0, head_bytes_ = 0, row_bytes_ = 0, recurrent_bytes_ = 0;
+    uint64_t row_operations_ = 0, output_operations_ = 0;
+    std::vector<Group> groups_;
 };
 
 // bytes_of: of a weight in the form that is read.

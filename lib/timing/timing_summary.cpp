@@ -2,7 +2,7 @@
 #include "timing/timing_summary.h"
 
 #include <algorithm>
-#include <cmath>
+#include <vector>
 
 namespace takt {
 namespace {
@@ -28,20 +28,28 @@ Stamps monotonic_stamps(const Timeline& timeline, uint64_t now_ns) {
     return stamps;
 }
 
+// visit(gap, tokens of its step).
+template <typename Visit>
+void for_each_gap(const Timeline& timeline, Visit visit) {
+    if (timeline.steps.empty()) return;
+    uint64_t before = timeline.steps.front().sampled_ns;
+    for (size_t j = 1; j < timeline.steps.size(); ++j) {
+        const StepStamp& step = timeline.steps[j];
+        const uint64_t sampled = std::max(before, step.sampled_ns);
+        visit(static_cast<double>(sampled - before), step.n_tokens);
+        before = sampled;
+    }
+}
+
 // Step gaps, and the gaps divided among the tokens of their step.
 void summarize_gaps(const Timeline& timeline, TimingSummary& summary) {
     std::vector<double> gaps, token_gaps;
     gaps.reserve(timeline.steps.size());
     token_gaps.reserve(timeline.steps.size());
-    uint64_t before = timeline.steps.front().sampled_ns;
-    for (size_t j = 1; j < timeline.steps.size(); ++j) {
-        const StepStamp& step = timeline.steps[j];
-        const uint64_t sampled = std::max(before, step.sampled_ns);
-        const auto gap = static_cast<double>(sampled - before);
-        before = sampled;
+    for_each_gap(timeline, [&](double gap, uint32_t n_tokens) {
         gaps.push_back(gap);
-        token_gaps.insert(token_gaps.end(), step.n_tokens, gap / step.n_tokens);
-    }
+        token_gaps.insert(token_gaps.end(), n_tokens, gap / n_tokens);
+    });
     summary.step_gap_ns = summarize(std::move(gaps));
     summary.itl_ns = summarize(std::move(token_gaps));
 }
@@ -56,37 +64,26 @@ void summarize_tokens(const Timeline& timeline, const Stamps& stamps, TimingSumm
         summary.tpot_n1_ns = decode_ns / static_cast<double>(summary.generated_tokens - 1);
     if (summary.tpot_ns && *summary.tpot_ns > 0)
         summary.decode_tokens_per_second = kNsPerSecond / *summary.tpot_ns;
-    summarize_gaps(timeline, summary);
+    for_each_gap(timeline, [&](double gap, uint32_t n_tokens) {
+        summary.longest_itl_ns = std::max(summary.longest_itl_ns.value_or(0), gap / n_tokens);
+    });
 }
 
 }  // namespace
 
-double nearest_rank(std::span<const double> sorted, double p) {
-    if (sorted.empty()) return std::numeric_limits<double>::quiet_NaN();
-    // n p of an exact rank may come out a rounding error above it: 0.07 * 100 > 7.
-    const double rank = std::ceil(static_cast<double>(sorted.size()) * p * (1 - 1e-12));
-    const double last = static_cast<double>(sorted.size());
-    return sorted[static_cast<size_t>(std::clamp(rank, 1.0, last)) - 1];
-}
-
-Distribution summarize(std::vector<double> samples) {
-    Distribution distribution;
-    distribution.count = samples.size();
-    if (samples.empty()) return distribution;
-    std::sort(samples.begin(), samples.end());
-    distribution.p50 = nearest_rank(samples, 0.50);
-    distribution.p95 = nearest_rank(samples, 0.95);
-    distribution.p99 = nearest_rank(samples, 0.99);
-    distribution.max = samples.back();
-    return distribution;
-}
-
 TimingSummary summarize_timeline(const Timeline& timeline, uint64_t now_ns) {
+    TimingSummary summary = summarize_phases(timeline, now_ns);
+    summarize_gaps(timeline, summary);
+    return summary;
+}
+
+TimingSummary summarize_phases(const Timeline& timeline, uint64_t now_ns) {
     const Stamps stamps = monotonic_stamps(timeline, now_ns);
     TimingSummary summary;
     summary.queue_ns = stamps.queue_end - stamps.submitted;
     summary.prefill_ns = stamps.first_token - stamps.queue_end;
     summary.preempted_ns = std::min(timeline.preempted_ns, summary.prefill_ns);
+    summary.handover_ns = std::min(timeline.handover_ns, summary.prefill_ns - summary.preempted_ns);
     summary.decode_ns = stamps.last_token - stamps.first_token;
     summary.finish_ns = stamps.finished - stamps.last_token;
     summary.e2e_ns = stamps.finished - stamps.submitted;

@@ -93,13 +93,13 @@ TEST_CASE("percentiles are nearest rank") {
     for (const auto& [name, p] :
          {std::pair("p50", 0.5), {"p75", 0.75}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}}) {
         INFO(name);
-        CHECK(nearest_rank(samples, p) == wanted.at(name).get<double>());
+        CHECK(percentile(samples, p) == wanted.at(name).get<double>());
     }
     std::vector<double> hundred(100);
     std::iota(hundred.begin(), hundred.end(), 1.0);
-    for (int percent = 1; percent <= 100; ++percent) CHECK(nearest_rank(hundred, percent / 100.0) == percent);
-    CHECK(nearest_rank(hundred, 0) == 1);
-    CHECK(std::isnan(nearest_rank({}, 0.5)));
+    for (int percent = 1; percent <= 100; ++percent) CHECK(percentile(hundred, percent / 100.0) == percent);
+    CHECK(percentile(hundred, 0) == 1);
+    CHECK(std::isnan(percentile({}, 0.5)));
     const Distribution distribution = summarize({3, 1, 2});
     CHECK(distribution.count == 3);
     CHECK(distribution.p50 == 2);
