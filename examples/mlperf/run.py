@@ -22,18 +22,23 @@ def parse(arguments=None):
     parser.add_argument("--model", required=True, type=pathlib.Path, help="a GGUF file")
     parser.add_argument("--library", type=pathlib.Path, default=HERE.parents[1] / "build/release/lib/libtakt.so")
     parser.add_argument("--scenario", required=True, choices=SCENARIOS)
-    parser.add_argument("--qps", type=float, help="server: arrivals a second; offline, with a duration: more than the machine reaches")
+    parser.add_argument("--qps", type=float,
+                        help="server: arrivals a second; offline, with a duration: more than the machine reaches")
     parser.add_argument("--count", type=int, help="least number of samples; default: the least that can be valid")
     parser.add_argument("--duration-ms", type=int, default=0, help="least duration (600000 in the benchmark)")
-    parser.add_argument("--data-set", type=pathlib.Path, help="prompts: a text a line, or .jsonl: a JSON string or a list of token ids a line")
-    parser.add_argument("--prompt-tokens", type=int, default=32, help="without a data set: random prompts of so many tokens")
-    parser.add_argument("--max-tokens", type=int, default=16, help="generated at most (128 in the benchmark for llama3.1-8b)")
+    parser.add_argument("--data-set", type=pathlib.Path,
+                        help="prompts: a text a line; .jsonl: a JSON string or a list of token ids a line")
+    parser.add_argument("--prompt-tokens", type=int, default=32,
+                        help="without a data set: random prompts of so many tokens")
+    parser.add_argument("--max-tokens", type=int, default=16,
+                        help="generated at most (128 in the benchmark for llama3.1-8b)")
     parser.add_argument("--ignore-eos", action="store_true", help="every output has max-tokens tokens")
     parser.add_argument("--ttft-ms", type=float, help="bound of the server scenarios, instead of llama3.1-8b's")
     parser.add_argument("--tpot-ms", type=float)
     parser.add_argument("--max-sequences", type=int, default=0, help="requests that run at once; 0: takt's default")
-    parser.add_argument("--step-gap-ms", type=float, help="takt_engine_options.step_gap_ns, what a step should take at most while prompts "
-                        "join; default: half the bound of TPOT in the server scenarios, else takt's default")
+    parser.add_argument("--step-gap-ms", type=float,
+                        help="takt_engine_options.step_gap_ns, what a step should take at most while prompts join; 0: takt's "
+                        "default; without it half the bound of TPOT in the server scenarios")
     parser.add_argument("--threads", type=int, default=0, help="0: takt's default")
     parser.add_argument("--output", type=pathlib.Path, default=pathlib.Path("mlperf-output"), help="folder for LoadGen's logs")
     options = parser.parse_args(arguments)

@@ -102,9 +102,10 @@ class Library:
         for name in ("takt_model_destroy", "takt_runtime_destroy", "takt_request_destroy"):
             function = getattr(self.c, name)
             function.argtypes, function.restype = [c_void_p], None
-        for name, arguments in {"takt_last_error": [], "takt_status_name": [c_int32], "takt_finish_reason_name": [c_int32]}.items():
+        self.c.takt_last_error.argtypes, self.c.takt_last_error.restype = [], c_char_p
+        for name in ("takt_status_name", "takt_finish_reason_name"):
             function = getattr(self.c, name)
-            function.argtypes, function.restype = arguments, c_char_p
+            function.argtypes, function.restype = [c_int32], c_char_p
         self.c.takt_runtime_now_ns.argtypes, self.c.takt_runtime_now_ns.restype = [c_void_p], c_uint64
 
     def call(self, name, *arguments):

@@ -21,7 +21,8 @@ EARLY_ENDS = [([106, 0, 16, 295], [382, 382]), ([81, 295, 253, 333], [151, 382])
 def become_a_python_with_loadgen():
     cache = pathlib.Path(os.environ.get("TAKT_CACHE") or pathlib.Path.home() / ".cache" / "takt")
     for python in (sys.executable, str(cache / "test-python/bin/python")):
-        if os.path.exists(python) and subprocess.run([python, "-c", "import mlperf_loadgen"], capture_output=True).returncode == 0:
+        probe = [python, "-c", "import mlperf_loadgen"]
+        if os.path.exists(python) and subprocess.run(probe, capture_output=True).returncode == 0:
             if python != sys.executable:
                 os.execv(python, [python, "-B", *sys.argv])
             return
@@ -91,7 +92,8 @@ class LoadGenTest(unittest.TestCase):
 
     def test_outputs_that_would_have_one_token_go_on(self):
         import run
-        options = run.parse(self.arguments("offline", "--count", "40", "--max-tokens", "8", *self.data_set([p for p, _ in EARLY_ENDS])))
+        prompts = [prompt for prompt, _ in EARLY_ENDS]
+        options = run.parse(self.arguments("offline", "--count", "40", "--max-tokens", "8", *self.data_set(prompts)))
         system = run.system_of(options)
         try:
             run.test(options, system)
@@ -100,7 +102,7 @@ class LoadGenTest(unittest.TestCase):
         finally:
             system.destroy()
         self.assertEqual(outputs, {tuple(tokens) for _, tokens in EARLY_ENDS})
-        result = self.valid("single-stream", "--max-tokens", "8", *self.data_set([p for p, _ in EARLY_ENDS[:2]]))
+        result = self.valid("single-stream", "--max-tokens", "8", *self.data_set(prompts[:2]))
         self.assertEqual((result["min_tokens"], result["max_tokens"]), (2, 2))
 
     def test_one_token_is_an_error_and_never_passed_on(self):

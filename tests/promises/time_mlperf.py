@@ -46,7 +46,8 @@ def valid(name):
     result = scenario(name)
     holds = (result["result"], result["num_errors"], result["failed"]) == ("VALID", 0, 0)
     text = f"{result['result']}, {result['num_errors']} errors, {result['failed']} failed of {result['samples']} samples"
-    return holds, f"{text}, {result['loadgen']['tokens_per_second']:.0f} tokens/s{'; ' if result['invalid_because'] else ''}{result['invalid_because'].strip()}"
+    why = f"; {result['invalid_because'].strip()}" if result["invalid_because"] else ""
+    return holds, f"{text}, {result['loadgen']['tokens_per_second']:.0f} tokens/s{why}"
 
 
 def medians(name):
