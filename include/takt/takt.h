@@ -485,7 +485,9 @@ typedef struct takt_step_costs {
     size_t                decode_count;
     const takt_step_cost *prefill;       /* borrowed for the call; n_rows rows of which one gives a token          */
     size_t                prefill_count;
-    double                position_ns;   /* on top of the tables, for each position before a row, over all rows    */
+    double                decode_position_ns;  /* on top of the tables, for each position before a row that gives a
+                                             token, over all such rows                                             */
+    double                prefill_position_ns; /* and for each before a row that gives none                        */
 } takt_step_costs;
 
 /* Never grows: it stands in arrays. */
@@ -510,7 +512,7 @@ TAKT_API takt_status takt_step_costs_init(takt_step_costs *options, size_t struc
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, 0, TAKT_DRAFTS_DEFAULT, 0, \
      TAKT_CONTEXT_STOP, 0, 0}
 #define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0, 0, 0}
-#define TAKT_STEP_COSTS_INIT {sizeof(takt_step_costs), NULL, 0, NULL, 0, 0.0}
+#define TAKT_STEP_COSTS_INIT {sizeof(takt_step_costs), NULL, 0, NULL, 0, 0.0, 0.0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */
 

@@ -111,7 +111,8 @@ struct EngineOptions {
 struct StepCosts {
     std::vector<takt_step_cost> decode;
     std::vector<takt_step_cost> prefill;
-    double position_ns = 0;
+    double decode_position_ns = 0;
+    double prefill_position_ns = 0;
 };
 
 struct RequestOptions {
@@ -684,7 +685,8 @@ inline void Model::simulate(
     tables.decode_count = costs.decode.size();
     tables.prefill = costs.prefill.data();
     tables.prefill_count = costs.prefill.size();
-    tables.position_ns = costs.position_ns;
+    tables.decode_position_ns = costs.decode_position_ns;
+    tables.prefill_position_ns = costs.prefill_position_ns;
     const takt_status status =
         takt_model_simulate(get(), &c, &tables, requests.data(), requests.size(), trampoline, &call);
     if (call.thrown) std::rethrow_exception(call.thrown);

@@ -41,7 +41,8 @@ Result<StepCosts> read_costs(const takt_step_costs* given) {
     if (!decode.ok()) return decode.status();
     auto prefill = read_table(read->prefill, read->prefill_count, "prefill");
     if (!prefill.ok()) return prefill.status();
-    return StepCosts{std::move(*decode), std::move(*prefill), read->position_ns};
+    return StepCosts{std::move(*decode), std::move(*prefill), read->decode_position_ns,
+                     read->prefill_position_ns};
 }
 
 }  // namespace

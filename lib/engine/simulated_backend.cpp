@@ -30,12 +30,7 @@ public:
 
     Result<StepOutput> run(const StepBatch& batch) override {
         TAKT_RETURN_IF_ERROR(check_step_batch(*program_, options_, batch));
-        rows_.clear();
-        for (uint32_t row = 0; row < batch.wanted.size(); ++row) {
-            if (batch.wanted[row] != OutputWanted::none) rows_.push_back(row);
-        }
-        const double step_ns = costs_.step_ns(static_cast<uint32_t>(batch.tokens.size()),
-                                              static_cast<uint32_t>(rows_.size()), positions_before(batch));
+        const double step_ns = costs_.step_ns(look_at(batch));
         if (step_ns >= static_cast<double>(kEndOfTime - clock_->now_ns())) {
             return Status(
                 StatusCode::invalid_argument,
@@ -55,13 +50,24 @@ public:
     MemoryPlan memory() const override { return {}; }
 
 private:
-    static uint64_t positions_before(const StepBatch& batch) {
-        uint64_t n = 0;
+    // Leaves the rows that give a token in rows_.
+    StepShape look_at(const StepBatch& batch) {
+        StepShape step;
+        rows_.clear();
         for (const BatchSequence& sequence : batch.sequences) {
-            const uint64_t n_rows = sequence.n_rows;
-            n += n_rows * sequence.first_position + n_rows * (n_rows - 1) / 2;
+            for (uint32_t i = 0; i < sequence.n_rows; ++i) {
+                const uint64_t position = sequence.first_position + i;
+                if (batch.wanted[sequence.first_row + i] == OutputWanted::none) {
+                    step.prefill_positions += position;
+                } else {
+                    step.decode_positions += position;
+                    rows_.push_back(sequence.first_row + i);
+                }
+            }
         }
-        return n;
+        step.n_rows = static_cast<uint32_t>(batch.tokens.size());
+        step.n_output_rows = static_cast<uint32_t>(rows_.size());
+        return step;
     }
 
     const std::shared_ptr<const Program> program_;

@@ -40,6 +40,12 @@ Status check_table(std::string_view name, const Table& table) {
     return {};
 }
 
+Status check_position_ns(std::string_view name, double ns) {
+    if (ns >= 0 && ns <= kMostNs) return {};
+    return Status(StatusCode::invalid_argument,
+                  fmt::format("{} is {}, must be 0 to {:.0e}.", name, ns, kMostNs));
+}
+
 double on_line(const StepCostPoint& a, const StepCostPoint& b, uint32_t n_rows) {
     const double share =
         (static_cast<double>(n_rows) - a.n_rows) / (static_cast<double>(b.n_rows) - a.n_rows);
@@ -57,10 +63,8 @@ double between(const Table& table, uint32_t n_rows) {
 Result<StepCostModel> StepCostModel::create(StepCosts costs) {
     TAKT_RETURN_IF_ERROR(check_table("decode", costs.decode));
     TAKT_RETURN_IF_ERROR(check_table("prefill", costs.prefill));
-    if (!(costs.position_ns >= 0 && costs.position_ns <= kMostNs)) {
-        return Status(StatusCode::invalid_argument,
-                      fmt::format("position_ns is {}, must be 0 to {:.0e}.", costs.position_ns, kMostNs));
-    }
+    TAKT_RETURN_IF_ERROR(check_position_ns("decode_position_ns", costs.decode_position_ns));
+    TAKT_RETURN_IF_ERROR(check_position_ns("prefill_position_ns", costs.prefill_position_ns));
     if (costs.prefill.front().n_rows > 1)
         costs.prefill.insert(costs.prefill.begin(), {1, costs.decode.front().step_ns});
     return StepCostModel(std::move(costs));
@@ -82,11 +86,12 @@ double StepCostModel::prefill_ns(uint32_t n_rows) const {
     return std::max(line, last.step_ns);
 }
 
-double StepCostModel::step_ns(uint32_t n_rows, uint32_t n_output_rows, uint64_t n_positions) const {
-    const double positions_ns = costs_.position_ns * static_cast<double>(n_positions);
-    if (n_output_rows == 0) return std::max(1.0, prefill_ns(n_rows) + positions_ns);
-    const double more = std::max(0.0, prefill_ns(n_rows) - prefill_ns(n_output_rows));
-    return std::max(1.0, decode_ns(n_output_rows) + more + positions_ns);
+double StepCostModel::step_ns(const StepShape& step) const {
+    const double positions_ns = costs_.decode_position_ns * static_cast<double>(step.decode_positions) +
+                                costs_.prefill_position_ns * static_cast<double>(step.prefill_positions);
+    if (step.n_output_rows == 0) return std::max(1.0, prefill_ns(step.n_rows) + positions_ns);
+    const double more = std::max(0.0, prefill_ns(step.n_rows) - prefill_ns(step.n_output_rows));
+    return std::max(1.0, decode_ns(step.n_output_rows) + more + positions_ns);
 }
 
 }  // namespace takt

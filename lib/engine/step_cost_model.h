@@ -21,15 +21,21 @@ struct StepCostPoint {
 // so n rows of which k give a token take decode(k) + prefill(n) - prefill(k), and prefill(n) without any.
 struct StepCosts {
     std::vector<StepCostPoint> decode, prefill;
-    double position_ns = 0;  // for each position that a row attends to before its own, on top of the tables
+    // On top of the tables, for each position before a row: of rows that give a token, and of the others.
+    double decode_position_ns = 0, prefill_position_ns = 0;
+};
+
+struct StepShape {
+    uint32_t n_rows = 0, n_output_rows = 0;  // of the rows, those that give a token
+    // Positions before each row, summed over the rows that give a token and over the others.
+    uint64_t decode_positions = 0, prefill_positions = 0;
 };
 
 class StepCostModel {
 public:
     // invalid_argument that names table, index and value.
     static Result<StepCostModel> create(StepCosts costs);
-    // n_positions: the positions before each row, summed over the rows. At least 1.
-    double step_ns(uint32_t n_rows, uint32_t n_output_rows, uint64_t n_positions) const;
+    double step_ns(const StepShape& step) const;  // at least 1
 
 private:
     explicit StepCostModel(StepCosts costs) : costs_(std::move(costs)) {}

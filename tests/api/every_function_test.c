@@ -130,7 +130,7 @@ static void simulation(const takt_model* model) {
     takt_step_costs costs = TAKT_STEP_COSTS_INIT, same;
     uint64_t last_ns = 0;
     CHECK_OK(takt_step_costs_init(&same, sizeof same));
-    CHECK(same.struct_size == costs.struct_size && same.decode == NULL && same.position_ns == 0.0);
+    CHECK(same.struct_size == costs.struct_size && same.decode == NULL && same.prefill_position_ns == 0.0);
     costs.decode = decode;
     costs.decode_count = 1;
     costs.prefill = prefill;

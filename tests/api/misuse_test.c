@@ -156,9 +156,12 @@ static void simulation_misuse(const takt_model* model) {
     prefill[0].step_ns = -1.0;
     CHECK_FAILS(INVALID, "prefill[0].step_ns is -1", SIMULATE);
     prefill[0].step_ns = 50.0;
-    costs.position_ns = (double)INFINITY;
-    CHECK_FAILS(INVALID, "position_ns is inf", SIMULATE);
-    costs.position_ns = 0.0;
+    costs.decode_position_ns = (double)INFINITY;
+    CHECK_FAILS(INVALID, "decode_position_ns is inf", SIMULATE);
+    costs.decode_position_ns = 0.0;
+    costs.prefill_position_ns = -2.0;
+    CHECK_FAILS(INVALID, "prefill_position_ns is -2", SIMULATE);
+    costs.prefill_position_ns = 0.0;
     requests[1].arrival_ns = 99;
     CHECK_FAILS(INVALID, "requests[1].arrival_ns is 99", SIMULATE);
     requests[1].arrival_ns = UINT64_MAX;

@@ -156,7 +156,7 @@ TEST_CASE("takt.hpp simulates, stops, and lets exceptions of both callbacks be s
     takt::ModelOptions metadata;
     metadata.metadata_only = true;
     const takt::Model model(runtime, tiny_model(), metadata);
-    const takt::StepCosts costs{{{10, 1, 0}}, {{50, 9, 0}}, 0};
+    const takt::StepCosts costs{{{10, 1, 0}}, {{50, 9, 0}}, 0, 0};
     const std::vector<takt_simulated_request> requests = {{100, 9, 3}, {1000, 9, 1}};
     takt::EngineOptions options;
     std::vector<uint64_t> step_ends, finished;

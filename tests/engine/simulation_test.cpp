@@ -19,7 +19,7 @@ namespace {
 
 // decode(1) = 10, decode(2) = 14; prefill(n) = 5 n + 5.
 StepCosts small_costs() {
-    return {{{1, 10}, {2, 14}}, {{9, 50}}, 0};
+    return {{{1, 10}, {2, 14}}, {{9, 50}}};
 }
 
 struct Ended {
@@ -103,29 +103,29 @@ TEST_CASE("a prompt longer than a chunk takes several steps, and positions cost 
     EngineOptions options;
     options.chunk_tokens = 4;
     StepCosts costs = small_costs();
-    costs.position_ns = 2;
-    // 4 rows at 0…3, none gives a token: 25 + 2 x 6. 2 rows at 4 and 5: 10 + 15 - 10 + 2 x 9. Then 1 at 6.
+    costs.decode_position_ns = 2;
+    costs.prefill_position_ns = 1;
+    // 4 rows at 0…3, none gives a token: 25 + 6. 2 rows at 4 and 5: 10 + 15 - 10 + 4 + 2 x 5. Then 1 at 6.
     const auto ended = run_all({{0, 6, 2}}, costs, options);
-    CHECK(token_times(ended.at(0).timeline) == std::vector<uint64_t>{70, 92});
+    CHECK(token_times(ended.at(0).timeline) == std::vector<uint64_t>{60, 82});
 }
 
 TEST_CASE("costs between and beyond the measured steps") {
-    const Result<StepCostModel> model =
-        StepCostModel::create({{{2, 100}, {4, 140}}, {{8, 180}, {16, 260}}, 0});
+    const Result<StepCostModel> model = StepCostModel::create({{{2, 100}, {4, 140}}, {{8, 180}, {16, 260}}});
     REQUIRE(model.ok());
-    CHECK(model->step_ns(1, 1, 0) == 100);
-    CHECK(model->step_ns(3, 3, 0) == 120);
-    CHECK(model->step_ns(8, 1, 0) == 180);
-    CHECK(model->step_ns(12, 0, 0) == 220);
-    CHECK(model->step_ns(32, 0, 0) == 420);
+    CHECK(model->step_ns({1, 1, 0, 0}) == 100);
+    CHECK(model->step_ns({3, 3, 0, 0}) == 120);
+    CHECK(model->step_ns({8, 1, 0, 0}) == 180);
+    CHECK(model->step_ns({12, 0, 0, 0}) == 220);
+    CHECK(model->step_ns({32, 0, 0, 0}) == 420);
     // decode(6) = 140 + prefill(6) - prefill(4); prefill(n) = 100 + 80 / 7 (n - 1) up to 8 rows.
-    CHECK(model->step_ns(6, 6, 0) == Approx(140 + 160.0 / 7));
-    CHECK(model->step_ns(16, 4, 0) == Approx(140 + 260 - (100 + 240.0 / 7)));
+    CHECK(model->step_ns({6, 6, 0, 0}) == Approx(140 + 160.0 / 7));
+    CHECK(model->step_ns({16, 4, 0, 0}) == Approx(140 + 260 - (100 + 240.0 / 7)));
     // A measurement that falls doesn't make rows come for nothing.
-    const Result<StepCostModel> falling = StepCostModel::create({{{1, 100}}, {{1, 100}, {8, 80}}, 0});
+    const Result<StepCostModel> falling = StepCostModel::create({{{1, 100}}, {{1, 100}, {8, 80}}});
     REQUIRE(falling.ok());
-    CHECK(falling->step_ns(8, 1, 0) == 100);
-    CHECK(falling->step_ns(64, 0, 0) == 80);
+    CHECK(falling->step_ns({8, 1, 0, 0}) == 100);
+    CHECK(falling->step_ns({64, 0, 0, 0}) == 80);
 }
 
 TEST_CASE("one after another is a queue with one server and a fixed service time") {
@@ -133,7 +133,7 @@ TEST_CASE("one after another is a queue with one server and a fixed service time
     options.max_sequences = 1;
     options.max_waiting = 100000;
     constexpr uint64_t kService = 5000 + 1000;  // prefill of 9 rows, one decode step
-    const StepCosts costs{{{1, 1000}}, {{9, 5000}}, 0};
+    const StepCosts costs{{{1, 1000}}, {{9, 5000}}};
     constexpr double kLoad = 0.7;
     const std::vector<SimulatedRequest> requests = poisson(20000, kService / kLoad, 9, 2);
     const auto ended = run_all(requests, costs, options);
@@ -158,7 +158,7 @@ TEST_CASE("the same requests end at the same times, in every family") {
     options.max_sequences = 4;
     options.context_tokens = 128;
     options.kv_tokens = 128;  // pages run out
-    const StepCosts costs{{{1, 1000}, {4, 1600}}, {{64, 9000}}, 0.25};
+    const StepCosts costs{{{1, 1000}, {4, 1600}}, {{64, 9000}}, 0.25, 0.1};
     for (const auto& model : {tiny_llama(), tiny_gemma()}) {
         const auto requests = poisson(1000, 9000, 20, 90);
         const auto first = run_all(requests, costs, options, model);
@@ -175,7 +175,7 @@ TEST_CASE("the same requests end at the same times, in every family") {
 }
 
 TEST_CASE("simulated prompts share nothing") {
-    const StepCosts costs{{{1, 1000}}, {{64, 9000}}, 0};
+    const StepCosts costs{{{1, 1000}}, {{64, 9000}}};
     const auto ended = run_all(poisson(1500, 20000, 48, 4), costs);
     for (const auto& [index, one] : ended) REQUIRE(one.summary.cached_tokens == 0);
 }
@@ -235,7 +235,8 @@ TEST_CASE("what can't be simulated is refused by name and value") {
         CHECK(
             refuses(with([&](StepCosts& c) { c.prefill[0].step_ns = bad; }), kInvalid, "prefill[0].step_ns"));
         if (bad != 0.0)
-            CHECK(refuses(with([&](StepCosts& c) { c.position_ns = bad; }), kInvalid, "position_ns is"));
+            CHECK(refuses(with([&](StepCosts& c) { c.decode_position_ns = bad; }), kInvalid,
+                          "decode_position_ns is"));
     }
     EngineOptions options;
     options.max_sequences = 1 << 20;
@@ -246,7 +247,7 @@ TEST_CASE("what can't be simulated is refused by name and value") {
 }
 
 TEST_CASE("a simulation whose clock would run out says so") {
-    const StepCosts costs{{{1, 1e15}}, {{64, 1e15}}, 1e15};
+    const StepCosts costs{{{1, 1e15}}, {{64, 1e15}}, 1e15, 1e15};
     std::vector<SimulatedRequest> requests(8, {0, 60, 60});
     CHECK(refuses(refusal(requests, costs), StatusCode::invalid_argument, "last moment"));
 }
