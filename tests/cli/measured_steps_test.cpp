@@ -65,6 +65,15 @@ TEST_CASE("two depths tell what a position costs") {
     CHECK(tables.prefill.at(0).step_ns == Approx(1e6 + 5e4 * 33));
 }
 
+TEST_CASE("rows of prompts that were measured at one depth pay for positions what a decode does") {
+    std::string text = line("prefill", 33, 0, 1, 1e6 + 500.0 * 33 * 16);
+    for (const uint32_t depth : {0u, 300u}) text += line("decode", 11, depth, 1, 1e6 + 500.0 * (depth + 5));
+    const StepTables tables = fit_steps(parse_bench_lines(text));
+    CHECK(tables.decode_position_ns == Approx(500));
+    CHECK(tables.prefill_position_ns == Approx(500));
+    CHECK(tables.prefill.at(0).step_ns == Approx(1e6));
+}
+
 TEST_CASE("a prompt of several chunks gives a step of one, and what falls is lifted") {
     std::string text = R"({"test":"prefill","tokens":1024,"median":1000,"chunk_tokens":256})"
                        "\n" +

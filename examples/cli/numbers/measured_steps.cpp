@@ -1,11 +1,14 @@
 // A decode step takes sequences / rate, a prefill of one prompt its tokens / rate, chunk by chunk. What a
-// position costs is the slope over tests that differ in nothing but their depth.
+// position costs is the slope over tests that differ in nothing but their depth; a row of a prompt is taken
+// to pay what one of a decode does where prompts were measured at one depth alone, as it does in small
+// chunks.
 #include "numbers/measured_steps.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
 #include <stdexcept>
 
 #include <fmt/format.h>
@@ -77,8 +80,8 @@ Sample prefill_sample(const BenchLine& line) {
             n_rows * mean_position};
 }
 
-// Least squares over what lies around the mean of each number of rows; 0 where nothing falls or rises.
-double position_slope(const std::vector<Sample>& samples) {
+// Least squares over what lies around the mean of each number of rows; nothing where that has one depth.
+std::optional<double> position_slope(const std::vector<Sample>& samples) {
     struct Sums {
         double n = 0, x = 0, y = 0;
     };
@@ -93,7 +96,8 @@ double position_slope(const std::vector<Sample>& samples) {
         const double x = s.positions - of.x / of.n, y = s.step_ns - of.y / of.n;
         xx += x * x, xy += x * y;
     }
-    return xx > 0 ? std::max(0.0, xy / xx) : 0;
+    if (xx == 0) return std::nullopt;
+    return std::max(0.0, xy / xx);
 }
 
 std::vector<MeasuredStep> table(const std::vector<Sample>& samples, double position_ns) {
@@ -149,8 +153,8 @@ StepTables fit_steps(std::span<const BenchLine> lines) {
         }
     }
     StepTables tables;
-    tables.decode_position_ns = position_slope(decode);
-    tables.prefill_position_ns = position_slope(prefill);
+    tables.decode_position_ns = position_slope(decode).value_or(0);
+    tables.prefill_position_ns = position_slope(prefill).value_or(tables.decode_position_ns);
     tables.decode = table(decode, tables.decode_position_ns);
     tables.prefill = table(prefill, tables.prefill_position_ns);
     return tables;

@@ -31,8 +31,8 @@ struct MeasuredStep {
 struct StepTables {
     std::vector<MeasuredStep> decode;   // rows that give a token each
     std::vector<MeasuredStep> prefill;  // rows of which one gives a token
-    // For each position before a row; 0 where no two depths were measured. Without them the tables hold what
-    // was measured at its own depth, with them what a step takes at position 0.
+    // For each position before a row; 0 where no decode was measured at two depths. Without them the tables
+    // hold what was measured at its own depth, with them what a step takes at position 0.
     double decode_position_ns = 0, prefill_position_ns = 0;
 };
 StepTables fit_steps(std::span<const BenchLine> lines);
