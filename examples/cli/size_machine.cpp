@@ -132,7 +132,7 @@ int machine(const MachineOptions& options) {
         answer.add("teraoperations_per_second", *operations / 1e12,
                    fmt::format("for {:g} prompt tokens per second", *options.prefill_rate));
     for (const KnownMachine& known : machines)
-        answer.add_text(known.name, verdict(known, bandwidth, operations),
+        answer.add_text("machine " + known.name, verdict(known, bandwidth, operations),
                         fmt::format("{:g} GB/s{}", known.bytes_per_second / 1e9,
                                     known.operations_per_second > 0
                                         ? fmt::format(", {:g} TOP/s", known.operations_per_second / 1e12)

@@ -11,9 +11,11 @@ SMOL = MODELS[0]
 BENCH = ROOT / "build/release/bin/sizing_bench"
 THREADS, SEED, LENGTHS = 2, 11, "32-160/16-48"
 SECONDS = 25                      # of a run
-LOADS = (0.35, 0.55, 0.75)        # of the rate that the engine carries at all
+LOADS = (0.5, 0.65, 0.8)          # of the rate that the engine carries at all
 WITHIN = 0.05
-DEPTHS, DECODE_ROWS, PREFILL_ROWS = (16, 208), (1, 2, 3, 4, 6, 8, 12, 16), (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256)
+DEPTH, DECODE_ROWS = 112, (1, 2, 3, 4, 6, 8, 12, 16)
+DEEP, DEEP_ROWS = 448, (1, 8)  # what a position costs
+PREFILL_ROWS = (1, 2, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256)
 OUTLAST_MS = 1e8                  # a bound that nobody misses
 
 
@@ -28,13 +30,15 @@ def ahead_of_others():
 
 def measure_steps(path):
     """A bench file of the steps that this load is made of."""
-    model, lines = model_path(SMOL), []
-    common = ("bench", "-m", model, "-t", THREADS, "-r", 5, "--json")
+    def bench(*flags):
+        return takt_json_lines("bench", "-m", model_path(SMOL), "-t", THREADS, "--json", *flags, preexec_fn=ahead_of_others)
+    lines = []
     for rows in DECODE_ROWS:
-        for depth in DEPTHS:
-            lines += takt_json_lines(*common, "-p", 0, "-d", depth, "-n", 16, "-b", rows, preexec_fn=ahead_of_others)
+        lines += bench("-p", 0, "-d", DEPTH, "-n", 16, "-b", rows, "-r", 5)
+    for rows in DEEP_ROWS:
+        lines += bench("-p", 0, "-d", DEEP, "-n", 16, "-b", rows, "-r", 5)
     for rows in PREFILL_ROWS:
-        lines += takt_json_lines(*common, "-p", rows, "-n", 0, preexec_fn=ahead_of_others)
+        lines += bench("-p", rows, "-n", 0, "-r", 5)
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
 
 
