@@ -19,8 +19,14 @@ namespace {
 constexpr double kSearchedTo = 1.01;  // the rate that is found, beside one that fails
 constexpr double kSlowest = 1e-4;     // times the rate of one request after another
 
+// A bound that is smaller than a nanosecond is still one.
 uint64_t to_ns(double milliseconds) {
-    return static_cast<uint64_t>(std::llround(milliseconds * 1e6));
+    return std::max<uint64_t>(1, static_cast<uint64_t>(std::llround(milliseconds * 1e6)));
+}
+
+// As late as a whole number of ns can be; the library says that this is too late.
+uint64_t arrival_ns(double seconds) {
+    return static_cast<uint64_t>(std::llround(std::min(seconds * 1e9, 9e18)));
 }
 
 std::vector<takt_step_cost> to_c(const std::vector<MeasuredStep>& steps) {
@@ -30,9 +36,10 @@ std::vector<takt_step_cost> to_c(const std::vector<MeasuredStep>& steps) {
 }
 
 takt::StepCosts read_costs(const std::string& path, const takt::Model& model) {
+    const std::string text = read_file(path);
     std::vector<BenchLine> lines;
     try {
-        lines = parse_bench_lines(read_file(path));
+        lines = parse_bench_lines(text);
     } catch (const std::runtime_error& error) {
         throw Failure(fmt::format("{}: {}", path, error.what()));
     }
@@ -87,10 +94,10 @@ Outcome SimulatedLoad::at(double rate) const {
     const std::vector<double> arrivals = poisson_arrivals(rate, lengths_.size(), 0, options_.seed);
     std::vector<takt_simulated_request> requests;
     for (std::size_t i = 0; i < lengths_.size(); ++i)
-        requests.push_back({static_cast<uint64_t>(std::llround(arrivals[i] * 1e9)), lengths_[i].prompt_tokens,
-                            lengths_[i].output_tokens});
+        requests.push_back({arrival_ns(arrivals[i]), lengths_[i].prompt_tokens, lengths_[i].output_tokens});
     return run(rate, requests);
 }
+
 double SimulatedLoad::slowest_rate() const {
     uint64_t ns = 0;
     const takt_simulated_request alone{0, lengths_.front().prompt_tokens, lengths_.front().output_tokens};
@@ -100,6 +107,7 @@ double SimulatedLoad::slowest_rate() const {
     });
     return kSlowest * 1e9 / static_cast<double>(ns);
 }
+
 std::optional<Outcome> SimulatedLoad::most(double target) const {
     const auto reaches = [target](const Outcome& outcome) {
         return outcome.attained.share().value_or(0) >= target;

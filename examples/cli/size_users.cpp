@@ -15,7 +15,7 @@ namespace cli {
 namespace {
 
 constexpr double kMostMilliseconds = 1e9, kMostSeconds = 1e6;
-constexpr uint64_t kMostRequests = 1'000'000;
+constexpr uint64_t kMostRequests = 1'000'000, kMostStepGapUs = 1'000'000'000'000;
 
 // A refused request has an infinite time, so that percentiles don't get better by refusing.
 void add_percentiles(SizeAnswer& answer, const char* name, const Outcome& outcome,
@@ -132,8 +132,10 @@ Command add_size_users(CLI::App& size) {
                "Positions of a request; default: the smaller of 4096 and the model's");
     add_number(*command, "--kv-tokens", options->kv_tokens,
                "Positions of all requests together; default: the engine's");
-    add_number(*command, "--step-gap-us", options->step_gap_us,
-               "What a step takes at most while prompts join; default: 1.5 times a step without");
+    command
+        ->add_option("--step-gap-us", options->step_gap_us,
+                     "What a step takes at most while prompts join; default: 1.5 times a step without")
+        ->transform(whole_number(kMostStepGapUs));
     return {command, [options] { return users(*options); }};
 }
 

@@ -153,6 +153,7 @@ class Users(Size):
         self.assertIn("n < 100", got["notes"]["ttft_p99_ms"])
         self.near(got["users"], 0.001 * 0.172)
         self.near(self.answer(*self.flags, "--slo-ttft", 72.1, "--rate", 0.001, "--requests", 50, "--think", 10)["users"], 0.01 + 0.000172)
+        self.assertEqual(self.answer(*self.flags, "--slo-ttft", 1000, "--slo-tpot", 1e-9, "--rate", 0.001, "--requests", 5)["attainment"], 0)
         self.assertEqual(self.answer(*self.flags, "--slo-ttft", 71.9, "--rate", 0.001, "--requests", 50)["attainment"], 0)
 
     def test_the_rate_that_is_found_meets_the_target_and_a_larger_one_does_not(self):
@@ -187,6 +188,8 @@ class Users(Size):
         for lengths in ("0/4", "a", "4/", "9-8/1", "5"):
             words = ["--lengths"] if lengths != "5" else []
             self.fails(words, *flags[:-4], "--lengths", lengths, "--slo-ttft", 100, status=2)
+        self.fails(["--step-gap-us"], *flags, "--step-gap-us", 2 ** 64 - 1, status=2)
+        self.fails(["requests[0].arrival_ns"], *flags, "--rate", "1e-17")
         self.fails(["max_sequences is 5000"], *flags, "--sequences", 5000)
         self.fails(["prompt_tokens is 32"], *flags, "--ctx", 32)
         self.fails(["No rate", "0.99"], "size", *self.flags, "--slo-ttft", 71, "--requests", 20)
