@@ -155,6 +155,7 @@ enum { TAKT_ORIGIN_ARRIVAL = 0, TAKT_ORIGIN_FIRST_TOKEN = 1 };   /* from when on
 typedef struct takt_event takt_event;
 typedef struct takt_step takt_step;
 typedef struct takt_slo_miss takt_slo_miss;
+typedef struct takt_timing takt_timing;
 /* Callback thread: any thread of the runtime or of a caller, one line at a time. text is borrowed until it returns. Inside
  * it calls that load, wait or destroy an engine return TAKT_ERROR_INVALID_STATE, and what takt would log is dropped. */
 typedef void (*takt_log_callback)(void *user_data, int32_t level, const char *text, size_t text_bytes);
@@ -183,6 +184,9 @@ typedef void (*takt_slo_callback)(void *user_data, const takt_slo_miss *miss);
 typedef void (*takt_text_callback)(void *user_data, const char *text, size_t text_bytes);
 /* The scores of one position; logits are borrowed until it returns. Anything but TAKT_CONTINUE stops. */
 typedef int32_t (*takt_logits_callback)(void *user_data, size_t position, const float *logits, size_t vocab_size);
+/* The end of a simulated request; timing is borrowed until it returns. Callback thread: the one that simulates. Anything but
+ * TAKT_CONTINUE ends the simulation with TAKT_ERROR_CANCELLED; a C++ exception with TAKT_ERROR_INTERNAL. */
+typedef int32_t (*takt_simulation_callback)(void *user_data, size_t index, const takt_timing *timing);
 /* Takes all n_bytes of an exported state, borrowed until it returns, or fills all of them. Callback thread: the one that
  * exports or imports; the engine goes on meanwhile, so it may be as slow as a socket is. Calls that wait or destroy an
  * engine return TAKT_ERROR_INVALID_STATE. Anything but TAKT_CONTINUE ends the transfer with TAKT_ERROR_CANCELLED or, on import,
@@ -379,6 +383,11 @@ typedef struct takt_distribution {
     double   p50, p95, p99, max;
 } takt_distribution;
 
+typedef struct takt_stall {
+    uint64_t request_id;
+    uint64_t ns;
+} takt_stall;
+
 /* queue + prefill + decode + finish = e2e, to the nanosecond, however the request ended.
  * With a: entry of the submit call, q: first scheduled, s_j: tokens of step j sampled (j = 1..m), e: end:
  *   queue = (q, else e) - a;  prefill = 0 if never scheduled, else (s_1, else e) - q;  decode = s_m - s_1 and
@@ -386,11 +395,7 @@ typedef struct takt_distribution {
  *   TPOT = (s_m - s_1) / (n - n_1), n_1 tokens of the first step; undefined, never 0, for one token;
  *   step gap = s_j - s_(j-1), one sample a step;  ITL = step gap / k_j, counted k_j times.
  * Of an imported request q is when its state began to come. */
-typedef struct takt_stall {
-    uint64_t request_id;
-    uint64_t ns;
-} takt_stall;
-typedef struct takt_timing {
+struct takt_timing {
     size_t            struct_size;
     uint64_t          submitted_ns;        /* stamps; TAKT_UNDEFINED_NS where it didn't happen                      */
     uint64_t          scheduled_ns;
@@ -432,7 +437,7 @@ typedef struct takt_timing {
     uint64_t          stalled_others_ns;   /* what its own prompt added to step gaps of others, all together        */
     uint32_t          slo_verdict;         /* TAKT_SLO_…; not judged while it runs                                  */
     uint32_t          slo_broken;          /* TAKT_BOUND_… of its takt_slo, as far as they are broken               */
-} takt_timing;
+};
 
 struct takt_slo_miss {
     size_t   struct_size;
@@ -629,12 +634,42 @@ typedef struct takt_engine_statistics {
     uint64_t accepted_tokens;        /* and those that were what the model says itself                              */
 } takt_engine_statistics;
 
+/* What a step of n_rows rows takes. Never grows: it stands in arrays. */
+typedef struct takt_step_cost {
+    double   step_ns;               /* above 0, at most 1e15                                                       */
+    uint32_t n_rows;                /* at least 1                                                                  */
+    uint32_t reserved;              /* 0                                                                           */
+} takt_step_cost;
+
+/* Measured steps, by ascending n_rows, one at least in each table. A step of n rows of which k give a token takes
+ * decode(k) + prefill(n) - prefill(k), and prefill(n) where k is 0. Between two measured steps lies a straight line. Unless
+ * it is in the table, prefill(1) is decode(1); fewer rows than the first of decode take as long as that. Beyond its last
+ * step prefill goes on as the last line does, and decode as prefill does there. */
+typedef struct takt_step_costs {
+    size_t                struct_size;
+    const takt_step_cost *decode;        /* borrowed for the call; n_rows rows that give a token each              */
+    size_t                decode_count;
+    const takt_step_cost *prefill;       /* borrowed for the call; n_rows rows of which one gives a token          */
+    size_t                prefill_count;
+    double                decode_position_ns;  /* on top of the tables, for each position before a row that gives a
+                                             token, over all such rows                                             */
+    double                prefill_position_ns; /* and for each before a row that gives none                        */
+} takt_step_costs;
+
+/* Never grows: it stands in arrays. */
+typedef struct takt_simulated_request {
+    uint64_t arrival_ns;            /* not before that of the one in front of it; at most 2^60                     */
+    uint32_t prompt_tokens;         /* at least 1                                                                  */
+    uint32_t output_tokens;         /* at least 1; fewer come where the context is full                            */
+} takt_simulated_request;
+
 /* Defaults; struct_size is the caller's sizeof. NULL or a size below the first release's is TAKT_ERROR_INVALID_ARGUMENT. */
 TAKT_API takt_status takt_runtime_options_init(takt_runtime_options *options, size_t struct_size);
 TAKT_API takt_status takt_model_options_init(takt_model_options *options, size_t struct_size);
 TAKT_API takt_status takt_engine_options_init(takt_engine_options *options, size_t struct_size);
 TAKT_API takt_status takt_request_options_init(takt_request_options *options, size_t struct_size);
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
+TAKT_API takt_status takt_step_costs_init(takt_step_costs *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
 #define TAKT_ENGINE_OPTIONS_INIT                                                                                \
@@ -646,6 +681,7 @@ TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, si
      TAKT_ADD_SPECIAL, 256, 0.0f, 0, 1.0f, 0.0f, 1.0f, 0.0f, 0.0f, 64, 0, 0, 0, TAKT_DRAFTS_DEFAULT, 0, \
      TAKT_CONTEXT_STOP, 0, 0, NULL, 0, 0}
 #define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0, 0, 0}
+#define TAKT_STEP_COSTS_INIT {sizeof(takt_step_costs), NULL, 0, NULL, 0, 0.0, 0.0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */
 
@@ -842,6 +878,21 @@ TAKT_API takt_status takt_slo_preset_get(size_t index, takt_slo_preset *out_pres
 /* Whether a request that ended with this timing keeps these bounds: TAKT_SLO_…, and the TAKT_BOUND_… that it breaks (may be NULL). */
 TAKT_API takt_status takt_timing_judge(const takt_timing *timing, const takt_slo *slo, uint32_t *out_verdict,
                                        uint32_t *out_broken);
+
+/* ---- Simulation --------------------------------------------------------------------------------------------------- */
+
+/* What the requests' times would be on an engine with these options (NULL: defaults) whose steps take what costs say: the
+ * engine's own queue, scheduler and pages, in simulated time that begins at 0. Answers before a machine is bought or a load
+ * comes; a model of metadata_only is enough. Prompts share nothing, no request ends before its output_tokens but where its
+ * context is full, and there are no drafts. Thousands of requests take well under a second.
+ * on_request is called once for each request, in the order in which they end, with its index; backend is "simulated" and
+ * n_threads 0. A request that finds the queue full ends as it comes, with TAKT_FINISH_ERROR. options->on_step is told every
+ * step. Blocks; thread-safe, callbacks included; callbacks run on the calling thread. Errors: TAKT_ERROR_INVALID_ARGUMENT
+ * naming field and value, TAKT_ERROR_PROMPT_TOO_LONG, TAKT_ERROR_CANCELLED if on_request said so, those of
+ * takt_engine_create. */
+TAKT_API takt_status takt_model_simulate(const takt_model *model, const takt_engine_options *options,
+                                         const takt_step_costs *costs, const takt_simulated_request *requests,
+                                         size_t n_requests, takt_simulation_callback on_request, void *user_data);
 
 /* ---- Session ------------------------------------------------------------------------------------------------------ */
 

@@ -120,6 +120,14 @@ struct EngineOptions {
     std::uint32_t trace_steps = 0;  // see Engine::trace()
 };
 
+// Rows and ns of measured steps; see takt_step_costs.
+struct StepCosts {
+    std::vector<takt_step_cost> decode;
+    std::vector<takt_step_cost> prefill;
+    double decode_position_ns = 0;
+    double prefill_position_ns = 0;
+};
+
 struct RequestOptions {
     std::optional<std::string> prompt;  // or prompt_ids
     std::vector<int32_t> prompt_ids;
@@ -393,6 +401,11 @@ public:
             &text));
         return text;
     }
+    // on_request: once for each request, in the order in which they end; false ends the simulation, which is
+    // an Error with TAKT_ERROR_CANCELLED.
+    void simulate(const EngineOptions& options, const StepCosts& costs,
+                  const std::vector<takt_simulated_request>& requests,
+                  const std::function<bool(std::size_t index, const takt_timing& timing)>& on_request) const;
     std::vector<int32_t> tokenize(std::string_view text, std::uint32_t flags = TAKT_ADD_SPECIAL) const {
         return detail::fetch<std::vector<int32_t>>([&](int32_t* out, std::size_t n, std::size_t* size) {
             return takt_model_tokenize(get(), text.data(), text.size(), flags, out, n, size);
@@ -787,6 +800,44 @@ inline takt_memory_plan Model::plan(const EngineOptions& options) const {
     plan.struct_size = sizeof plan;
     check(takt_model_plan(get(), &c, &plan));
     return plan;
+}
+
+inline void Model::simulate(
+    const EngineOptions& options, const StepCosts& costs, const std::vector<takt_simulated_request>& requests,
+    const std::function<bool(std::size_t index, const takt_timing& timing)>& on_request) const {
+    struct Call {
+        const EngineOptions& options;
+        const std::function<bool(std::size_t, const takt_timing&)>& on_request;
+        std::exception_ptr thrown;
+    } call{options, on_request, nullptr};
+    const auto trampoline = [](void* user_data, std::size_t index, const takt_timing* timing) -> int32_t {
+        auto* self = static_cast<Call*>(user_data);
+        try {
+            return self->on_request(index, *timing) ? TAKT_CONTINUE : TAKT_STOP;
+        } catch (...) {
+            self->thrown = std::current_exception();
+            return TAKT_STOP;
+        }
+    };
+    takt_engine_options c = Engine::to_c(options);
+    if (options.on_step) {
+        c.on_step = [](void* user_data, const takt_step* step) {
+            static_cast<Call*>(user_data)->options.on_step(*step);
+        };
+        c.step_user_data = &call;
+    }
+    takt_step_costs tables;
+    check(takt_step_costs_init(&tables, sizeof tables));
+    tables.decode = costs.decode.data();
+    tables.decode_count = costs.decode.size();
+    tables.prefill = costs.prefill.data();
+    tables.prefill_count = costs.prefill.size();
+    tables.decode_position_ns = costs.decode_position_ns;
+    tables.prefill_position_ns = costs.prefill_position_ns;
+    const takt_status status =
+        takt_model_simulate(get(), &c, &tables, requests.data(), requests.size(), trampoline, &call);
+    if (call.thrown) std::rethrow_exception(call.thrown);
+    check(status);
 }
 
 // A conversation. cancel() may be called from any thread, the rest from one at a time.

@@ -98,6 +98,10 @@ takt_status takt_profile_options_init(takt_profile_options* options, size_t stru
     return guard([&] { return init_struct(default_profile_options(), options, struct_size); });
 }
 
+takt_status takt_step_costs_init(takt_step_costs* options, size_t struct_size) {
+    return guard([&] { return init_struct(default_step_costs(), options, struct_size); });
+}
+
 const char* takt_version(void) {
     return TAKT_VERSION_TEXT(TAKT_VERSION_MAJOR, TAKT_VERSION_MINOR, TAKT_VERSION_PATCH);
 }

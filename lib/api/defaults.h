@@ -17,6 +17,9 @@ inline takt_engine_options default_engine_options() {
 inline takt_profile_options default_profile_options() {
     return TAKT_PROFILE_OPTIONS_INIT;
 }
+inline takt_step_costs default_step_costs() {
+    return TAKT_STEP_COSTS_INIT;
+}
 inline takt_request_options default_request_options() {
     return TAKT_REQUEST_OPTIONS_INIT;
 }

@@ -71,12 +71,11 @@ void fill_verdict(const Slo& slo, takt_timing& out) {
 
 }  // namespace
 
-takt_timing make_timing(const Request& request, Runtime& runtime) {
+takt_timing make_timing(const Timeline& timeline, FinishReason reason, std::string_view backend,
+                        uint64_t now_ns) {
     takt_timing out{};
-    out.finish_reason = static_cast<int32_t>(request.finish_reason());
-    const Timeline timeline = request.timeline();
-    // Read after the timeline: a stamp later than now would make a phase wrap around.
-    const uint64_t now_ns = timeline.finished_ns.value_or(runtime.clock().now_ns());
+    out.struct_size = sizeof out;
+    out.finish_reason = static_cast<int32_t>(reason);
     fill_stamps(timeline, out);
     out.draft_ns = timeline.draft_ns;
     std::ranges::copy(timeline.drafted, out.drafted);
@@ -85,8 +84,16 @@ takt_timing make_timing(const Request& request, Runtime& runtime) {
     out.n_slides = timeline.n_slides;
     out.n_preemptions = timeline.n_preemptions;
     fill_summary(summarize_timeline(timeline, now_ns), out);
-    const std::string_view backend = request.backend_name();
     std::memcpy(out.backend, backend.data(), std::min(backend.size(), sizeof out.backend - 1));
+    return out;
+}
+
+takt_timing make_timing(const Request& request, Runtime& runtime) {
+    const FinishReason reason = request.finish_reason();
+    const Timeline timeline = request.timeline();
+    // Read after the timeline: a stamp later than now would make a phase wrap around.
+    const uint64_t now_ns = timeline.finished_ns.value_or(runtime.clock().now_ns());
+    takt_timing out = make_timing(timeline, reason, request.backend_name(), now_ns);
     out.n_threads = runtime.pool().n_threads();
     out.request_id = request.number();
     fill_gaps(timeline, out);

@@ -114,6 +114,31 @@ static void profile(const takt_model* model) {
     CHECK(strstr(text, "\"parts\":[{") != NULL && strstr(text, "\"read_bytes_per_second\":") != NULL);
 }
 
+static int32_t on_simulated(void* user_data, size_t index, const takt_timing* timing) {
+    uint64_t* last_ns = user_data;
+    CHECK(timing->struct_size == sizeof *timing && strcmp(timing->backend, "simulated") == 0);
+    CHECK(timing->finish_reason == TAKT_FINISH_LENGTH && timing->generated_tokens == 3);
+    CHECK(timing->ttft_ns == 50 && timing->tpot_ns == 10.0 && timing->e2e_ns == 70);
+    CHECK(timing->submitted_ns == (index == 0 ? 100u : 1000u) && timing->finished_ns > *last_ns);
+    *last_ns = timing->finished_ns;
+    return TAKT_CONTINUE;
+}
+
+static void simulation(const takt_model* model) {
+    const takt_step_cost decode[1] = {{10.0, 1, 0}}, prefill[1] = {{50.0, 9, 0}};
+    const takt_simulated_request requests[2] = {{100, 9, 3}, {1000, 9, 3}};
+    takt_step_costs costs = TAKT_STEP_COSTS_INIT, same;
+    uint64_t last_ns = 0;
+    CHECK_OK(takt_step_costs_init(&same, sizeof same));
+    CHECK(same.struct_size == costs.struct_size && same.decode == NULL && same.prefill_position_ns == 0.0);
+    costs.decode = decode;
+    costs.decode_count = 1;
+    costs.prefill = prefill;
+    costs.prefill_count = 1;
+    CHECK_OK(takt_model_simulate(model, NULL, &costs, requests, 2, on_simulated, &last_ns));
+    CHECK(last_ns == 1070);
+}
+
 static void describe(takt_model* model) {
     takt_model_info info = {0};
     takt_memory_plan plan = {0};
@@ -137,6 +162,7 @@ static void describe(takt_model* model) {
     CHECK(bytes == again && text[0] == '{' && text[bytes - 1] == '}');
     free(text);
     profile(model);
+    simulation(model);
     CHECK_OK(takt_model_program(model, NULL, 0, &bytes));
     text = malloc(bytes);
     CHECK_OK(takt_model_program(model, text, bytes, &again));
@@ -349,7 +375,8 @@ static void session(takt_engine* engine) {
     takt_session_destroy(conversation);
 }
 
-/* The same tokens from an engine without a thread, whether it is stepped or waited for; and drafts from the text. */
+/* The same tokens from an engine without a thread, whether it is stepped or waited for; and drafts from the
+ * text. */
 static void stepped(takt_model* model, takt_engine* threaded) {
     struct seen seen = {0, 0, 0, 0, 0};
     takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;

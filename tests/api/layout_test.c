@@ -371,6 +371,25 @@ AT(takt_totals, share_of_int8, 464, 8);
 AT(takt_totals, joules, 472, 8);
 AT(takt_totals, joules_per_token, 480, 8);
 
+FIXED(takt_step_cost_size, sizeof(takt_step_cost) == 16);
+AT(takt_step_cost, step_ns, 0, 8);
+AT(takt_step_cost, n_rows, 8, 4);
+AT(takt_step_cost, reserved, 12, 4);
+
+FIXED(takt_step_costs_size, sizeof(takt_step_costs) == 56);
+AT(takt_step_costs, struct_size, 0, 8);
+AT(takt_step_costs, decode, 8, 8);
+AT(takt_step_costs, decode_count, 16, 8);
+AT(takt_step_costs, prefill, 24, 8);
+AT(takt_step_costs, prefill_count, 32, 8);
+AT(takt_step_costs, decode_position_ns, 40, 8);
+AT(takt_step_costs, prefill_position_ns, 48, 8);
+
+FIXED(takt_simulated_request_size, sizeof(takt_simulated_request) == 16);
+AT(takt_simulated_request, arrival_ns, 0, 8);
+AT(takt_simulated_request, prompt_tokens, 8, 4);
+AT(takt_simulated_request, output_tokens, 12, 4);
+
 #endif
 
 FIXED(TAKT_OK_value, TAKT_OK == 0);

@@ -1,5 +1,6 @@
 /* NULL for every pointer, wrong struct sizes, values without a meaning: each call refuses and names what it
  * was given. argv[1]: a small model. */
+#include <math.h>
 #include <stdlib.h>
 
 #include "c_check.h"
@@ -107,6 +108,93 @@ static void load_calls(takt_runtime* runtime, const char* path) {
     CHECK(model == NULL);
 }
 
+static int32_t on_simulated(void* user_data, size_t index, const takt_timing* timing) {
+    (void)index, (void)timing;
+    ++*(int*)user_data;
+    return TAKT_STOP;
+}
+
+static void simulation_misuse(const takt_model* model) {
+    takt_step_cost decode[2] = {{10.0, 1, 0}, {14.0, 2, 0}}, prefill[1] = {{50.0, 9, 0}};
+    takt_simulated_request requests[2] = {{100, 9, 3}, {1000, 9, 3}};
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    takt_step_costs costs = TAKT_STEP_COSTS_INIT;
+    int n_calls = 0;
+    size_t n = 2;
+#define SIMULATE takt_model_simulate(model, &limits, &costs, requests, n, on_simulated, &n_calls)
+    CHECK_FAILS(INVALID, "options", takt_step_costs_init(NULL, sizeof costs));
+    CHECK_FAILS(INVALID, "decode is empty", SIMULATE);
+    costs.decode_count = 2;
+    CHECK_FAILS(INVALID, "decode is NULL, decode_count is 2", SIMULATE);
+    costs.decode = decode;
+    CHECK_FAILS(INVALID, "prefill is empty", SIMULATE);
+    costs.prefill_count = 1;
+    CHECK_FAILS(INVALID, "prefill is NULL, prefill_count is 1", SIMULATE);
+    costs.prefill = prefill;
+    CHECK_FAILS(INVALID, "model",
+                takt_model_simulate(NULL, &limits, &costs, requests, n, on_simulated, &n_calls));
+    CHECK_FAILS(INVALID, "costs",
+                takt_model_simulate(model, &limits, NULL, requests, n, on_simulated, &n_calls));
+    CHECK_FAILS(INVALID, "requests is NULL, n_requests is 2",
+                takt_model_simulate(model, &limits, &costs, NULL, n, on_simulated, &n_calls));
+    CHECK_FAILS(INVALID, "on_request",
+                takt_model_simulate(model, &limits, &costs, requests, n, NULL, &n_calls));
+    costs.struct_size = 9;
+    CHECK_FAILS(INVALID, "struct_size is 9", SIMULATE);
+    costs.struct_size = sizeof costs;
+    decode[1].n_rows = 1;
+    CHECK_FAILS(INVALID, "decode[1].n_rows is 1", SIMULATE);
+    decode[1].n_rows = 2;
+    decode[0].n_rows = 0;
+    CHECK_FAILS(INVALID, "decode[0].n_rows is 0", SIMULATE);
+    decode[0].n_rows = 1;
+    decode[1].reserved = 7;
+    CHECK_FAILS(INVALID, "decode[1].reserved is 7", SIMULATE);
+    decode[1].reserved = 0;
+    prefill[0].step_ns = (double)NAN;
+    CHECK_FAILS(INVALID, "prefill[0].step_ns is nan", SIMULATE);
+    prefill[0].step_ns = -1.0;
+    CHECK_FAILS(INVALID, "prefill[0].step_ns is -1", SIMULATE);
+    prefill[0].step_ns = 50.0;
+    costs.decode_position_ns = (double)INFINITY;
+    CHECK_FAILS(INVALID, "decode_position_ns is inf", SIMULATE);
+    costs.decode_position_ns = 0.0;
+    costs.prefill_position_ns = -2.0;
+    CHECK_FAILS(INVALID, "prefill_position_ns is -2", SIMULATE);
+    costs.prefill_position_ns = 0.0;
+    requests[1].arrival_ns = 99;
+    CHECK_FAILS(INVALID, "requests[1].arrival_ns is 99", SIMULATE);
+    requests[1].arrival_ns = UINT64_MAX;
+    CHECK_FAILS(INVALID, "requests[1].arrival_ns is 18446744073709551615", SIMULATE);
+    requests[1].arrival_ns = 1000;
+    requests[0].prompt_tokens = 0;
+    CHECK_FAILS(INVALID, "requests[0].prompt_tokens is 0", SIMULATE);
+    requests[0].prompt_tokens = UINT32_MAX;
+    CHECK_FAILS(TAKT_ERROR_PROMPT_TOO_LONG, "requests[0].prompt_tokens is 4294967295", SIMULATE);
+    requests[0].prompt_tokens = 9;
+    requests[1].output_tokens = 0;
+    CHECK_FAILS(INVALID, "requests[1].output_tokens is 0", SIMULATE);
+    requests[1].output_tokens = UINT32_MAX; /* ends where the context is full */
+    limits.draft_model = model;
+    CHECK_FAILS(INVALID, "draft_model", SIMULATE);
+    limits.draft_model = NULL;
+    limits.backend = "abacus";
+    CHECK_FAILS(TAKT_ERROR_NOT_FOUND, "abacus", SIMULATE);
+    limits.backend = NULL;
+    limits.max_sequences = 5000;
+    CHECK_FAILS(INVALID, "max_sequences is 5000", SIMULATE);
+    limits.max_sequences = 0;
+    limits.memory_limit_bytes = 1;
+    CHECK_FAILS(TAKT_ERROR_OUT_OF_MEMORY, "memory_limit_bytes is 1", SIMULATE);
+    limits.memory_limit_bytes = 0;
+    CHECK(n_calls == 0);
+    CHECK_FAILS(TAKT_ERROR_CANCELLED, "requests[0]", SIMULATE);
+    CHECK(n_calls == 1);
+    n = 0;
+    CHECK_OK(SIMULATE);
+#undef SIMULATE
+}
+
 static void on_text(void* user_data, const char* text, size_t text_bytes) {
     (void)text, (void)text_bytes;
     ++*(int*)user_data;
@@ -171,6 +259,7 @@ static void model_calls(takt_model* model) {
     plan.struct_size = sizeof plan;
     CHECK_FAILS(INVALID, "model", takt_model_plan(NULL, NULL, &plan));
     profile_misuse(model);
+    simulation_misuse(model);
     limits.kv_type = 4;
     CHECK_FAILS(INVALID, "kv_type is 4, must be 0 to 3", takt_model_plan(model, &limits, &plan));
     limits.kv_type = 0;

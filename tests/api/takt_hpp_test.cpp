@@ -150,3 +150,35 @@ TEST_CASE("takt.hpp holds a conversation") {
     session.reset();
     CHECK(session.send("hi", options).prompt_tokens == first);
 }
+
+TEST_CASE("takt.hpp simulates, stops, and lets exceptions of both callbacks be seen") {
+    const takt::Runtime runtime;
+    takt::ModelOptions metadata;
+    metadata.metadata_only = true;
+    const takt::Model model(runtime, tiny_model(), metadata);
+    const takt::StepCosts costs{{{10, 1, 0}}, {{50, 9, 0}}, 0, 0};
+    const std::vector<takt_simulated_request> requests = {{100, 9, 3}, {1000, 9, 1}};
+    takt::EngineOptions options;
+    std::vector<uint64_t> step_ends, finished;
+    options.on_step = [&](const takt_step& step) { step_ends.push_back(step.end_ns); };
+    model.simulate(options, costs, requests, [&](std::size_t index, const takt_timing& timing) {
+        CHECK(index == finished.size());
+        finished.push_back(timing.finished_ns);
+        return true;
+    });
+    CHECK(finished == std::vector<uint64_t>{170, 1050});
+    CHECK(step_ends == std::vector<uint64_t>{150, 160, 170, 1050});
+    const auto stop = [](std::size_t, const takt_timing&) { return false; };
+    CHECK_THROWS_AS(model.simulate({}, costs, requests, stop), takt::Error);
+    const auto fall = [](std::size_t, const takt_timing&) -> bool { throw std::runtime_error("fell"); };
+    CHECK_THROWS_WITH(model.simulate({}, costs, requests, fall), "fell");
+    CHECK_THROWS_AS(model.simulate({}, {}, requests, stop), takt::Error);
+    // An exception of on_step ends its calls, not the simulation.
+    finished.clear();
+    options.on_step = [](const takt_step&) { throw std::runtime_error("fell"); };
+    model.simulate(options, costs, requests, [&](std::size_t, const takt_timing& timing) {
+        finished.push_back(timing.finished_ns);
+        return true;
+    });
+    CHECK(finished.size() == 2);
+}
