@@ -1,0 +1,89 @@
+// Requests against bounds. Presets after MLPerf's mlperf.conf and guidellm's guide of objectives.
+#include "numbers/slo.h"
+
+#include <array>
+#include <cmath>
+
+namespace cli {
+namespace {
+
+constexpr uint64_t kMs = 1'000'000;
+constexpr std::array kPresets = {
+    SloPreset{"mlperf-llama3.1-8b-server", {2000 * kMs, 100 * kMs, 0, 0}},
+    SloPreset{"mlperf-llama3.1-8b-interactive", {500 * kMs, 30 * kMs, 0, 0}},
+    SloPreset{"mlperf-llama2-70b-server", {2000 * kMs, 200 * kMs, 0, 0}},
+    SloPreset{"mlperf-llama2-70b-interactive", {450 * kMs, 40 * kMs, 0, 0}},
+    SloPreset{"mlperf-llama3.1-405b-server", {6000 * kMs, 175 * kMs, 0, 0}},
+    SloPreset{"mlperf-llama3.1-405b-interactive", {4500 * kMs, 80 * kMs, 0, 0}},
+    SloPreset{"mlperf-deepseek-r1-server", {2000 * kMs, 80 * kMs, 0, 0}},
+    SloPreset{"mlperf-deepseek-r1-interactive", {1500 * kMs, 15 * kMs, 0, 0}},
+    SloPreset{"mlperf-gpt-oss-120b-server", {3000 * kMs, 80 * kMs, 0, 0}},
+    SloPreset{"mlperf-gpt-oss-120b-interactive", {2000 * kMs, 15 * kMs, 0, 0}},
+    SloPreset{"guidellm-chat", {200 * kMs, 0, 50 * kMs, 0}},
+    SloPreset{"guidellm-rag", {300 * kMs, 0, 100 * kMs, 3000 * kMs}},
+    SloPreset{"guidellm-agent", {0, 0, 0, 5000 * kMs}},
+    SloPreset{"guidellm-content-generation", {600 * kMs, 0, 200 * kMs, 0}},
+    SloPreset{"guidellm-code-generation", {500 * kMs, 0, 150 * kMs, 0}},
+    SloPreset{"guidellm-code-completion", {0, 0, 0, 2000 * kMs}},
+};
+
+bool over(const std::optional<double>& value, uint64_t bound_ns) {
+    return bound_ns != 0 && value && *value > static_cast<double>(bound_ns);
+}
+
+bool over_any(const RequestTimes& request, const Slo& slo) {
+    return over(request.ttft_ns, slo.ttft_ns) || over(request.tpot_ns, slo.tpot_ns) ||
+           over(request.longest_itl_ns, slo.itl_ns) || over(request.e2e_ns, slo.e2e_ns);
+}
+
+}  // namespace
+
+std::span<const SloPreset> slo_presets() {
+    return kPresets;
+}
+
+std::optional<Slo> slo_preset(std::string_view name) {
+    for (const SloPreset& preset : kPresets) {
+        if (preset.name == name) return preset.slo;
+    }
+    return std::nullopt;
+}
+
+std::optional<bool> meets(const RequestTimes& request, const Slo& slo) {
+    if (request.end == RequestEnd::failed) return false;
+    bool missed = over_any(request, slo);
+    if (request.end == RequestEnd::completed) return !missed;
+    // Who was cancelled before the first token had waited at least that long for it.
+    if (!request.ttft_ns) missed = missed || over(request.e2e_ns, slo.ttft_ns);
+    return missed ? std::optional<bool>(false) : std::nullopt;
+}
+
+std::optional<double> Attainment::share() const {
+    if (n_judged == 0) return std::nullopt;
+    return static_cast<double>(n_good) / static_cast<double>(n_judged);
+}
+
+Attainment attainment(const std::vector<RequestTimes>& requests, const Slo& slo) {
+    Attainment result;
+    for (const RequestTimes& request : requests) {
+        const std::optional<bool> good = meets(request, slo);
+        if (!good) continue;
+        ++result.n_judged;
+        if (!*good) continue;
+        ++result.n_good;
+        result.good_tokens += request.n_tokens;
+    }
+    return result;
+}
+
+Interval wilson_95(uint64_t n_hits, uint64_t n_all) {
+    if (n_all == 0) return {};
+    constexpr double kZ = 1.959963984540054;
+    const auto n = static_cast<double>(n_all);
+    const double share = static_cast<double>(n_hits) / n, denominator = 1 + kZ * kZ / n;
+    const double center = (share + kZ * kZ / (2 * n)) / denominator;
+    const double half = kZ / denominator * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
+    return {std::max(0.0, center - half), std::min(1.0, center + half)};
+}
+
+}  // namespace cli
