@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "bench.h"
+#include "bench/round.h"
 #include "failure.h"
 #include "system.h"
 
@@ -107,10 +107,10 @@ private:
 };
 
 std::vector<Stamps> run_all(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size,
-                            uint32_t max_tokens, uint64_t seed) {
+                            uint32_t max_tokens, uint64_t seed, Drives drives) {
     std::vector<takt::Request> requests;
     std::optional<Gate> gate;
-    if (shape.sequences > 1) gate.emplace(engine);
+    if (shape.sequences > 1 && drives == Drives::engine) gate.emplace(engine);
     for (uint32_t s = 0; s < shape.sequences; ++s) {
         takt::RequestOptions options;
         options.prompt_ids = made_up_ids(shape.depth + shape.prompt_tokens, vocab_size, seed + s);
@@ -144,12 +144,12 @@ std::optional<double> rate(uint64_t tokens, uint64_t ns) {
 // What the tokens in front of the prompt take alone, which is no part of its prefill: less than both
 // together.
 uint64_t time_in_front(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size, uint64_t seed,
-                       uint64_t together_ns) {
+                       uint64_t together_ns, Drives drives) {
     constexpr int kTries = 50;  // a busy moment of the machine can swallow a prompt of a few microseconds
     BenchShape front = shape;
     front.prompt_tokens = 0;
     for (int i = 0; i < kTries; ++i) {
-        const uint64_t ns = prefill_ns(run_all(engine, front, vocab_size, 1, seed + 500'009 + i));
+        const uint64_t ns = prefill_ns(run_all(engine, front, vocab_size, 1, seed + 500'009 + i, drives));
         if (ns < together_ns) return ns;
     }
     throw Failure(fmt::format("{} prompt tokens take too little time behind {} others to be measured.",
@@ -181,15 +181,15 @@ uint32_t context_tokens(const BenchShape& shape, uint32_t chunk_tokens) {
 }
 
 BenchRound measure_round(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size,
-                         uint32_t chunk_tokens, uint32_t round) {
+                         uint32_t chunk_tokens, uint32_t round, Drives drives) {
     const uint64_t seed = uint64_t{round} * 1'000'003;
     BenchRound result;
     const std::vector<Stamps> stamps =
-        run_all(engine, shape, vocab_size, tokens_to_generate(shape, chunk_tokens), seed);
+        run_all(engine, shape, vocab_size, tokens_to_generate(shape, chunk_tokens), seed, drives);
     if (shape.decode_tokens > 0) result.decode_per_second = decode_rate(stamps, shape.decode_tokens);
     if (shape.prompt_tokens == 0) return result;
     uint64_t ns = prefill_ns(stamps);
-    if (shape.depth > 0) ns -= time_in_front(engine, shape, vocab_size, seed, ns);
+    if (shape.depth > 0) ns -= time_in_front(engine, shape, vocab_size, seed, ns, drives);
     result.prefill_per_second = rate(uint64_t{shape.prompt_tokens} * shape.sequences, ns);
     return result;
 }
