@@ -4,6 +4,7 @@
 #include "bench/compare.h"
 #include "bench/bench_options.h"
 #include "bench/rates.h"
+#include "bench/scenario.h"
 #include "commands.h"
 #include "failure.h"
 
@@ -41,7 +42,7 @@ void add_comparisons(CLI::App& app, BenchOptions& options) {
 int run(const BenchOptions& options) {
     if (!options.compare.empty()) return run_compare(options);
     if (options.side.common.model.empty()) throw WrongUsage("--model is required.");
-    return run_rates(options);
+    return options.scenario.name.empty() ? run_rates(options) : run_scenario(options);
 }
 
 }  // namespace
@@ -53,7 +54,12 @@ Command add_bench(CLI::App& app) {
     add_side(*command, options->side, NeedsModel::no);
     add_rates(*command, *options);
     add_comparisons(*command, *options);
-    return {command, [options] { return run(*options); }};
+    add_scenario(*command, options->scenario);
+    return {command, [options, command] {
+                options->sequences_given = command->count("-b") > 0;
+                options->lengths_given = command->count("-p") + command->count("-n") > 0;
+                return run(*options);
+            }};
 }
 
 }  // namespace cli

@@ -45,7 +45,11 @@ void RatePrinter::begin(const Json& conditions, const std::string& threads) cons
                                         "min",  "max"};
     if (many_threads_) columns.emplace_back("threads");
     std::string head = row(columns);
-    if (options_.markdown) head += row(std::vector<std::string>(columns.size(), "---"));
+    if (options_.markdown) {
+        head += "|";
+        for (std::size_t i = 0; i < columns.size(); ++i) head += "---|";
+        head += "\n";
+    }
     write_stdout(head);
 }
 

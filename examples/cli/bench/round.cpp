@@ -30,16 +30,6 @@ uint32_t tokens_to_generate(const BenchShape& shape, uint32_t chunk_tokens) {
     return 1 + shape.decode_tokens + (shape.sequences > 1 ? prefill_steps(shape, chunk_tokens) : 0);
 }
 
-std::vector<int32_t> made_up_ids(uint32_t count, uint32_t vocab_size, uint64_t seed) {
-    std::vector<int32_t> ids(std::max(count, 1u));
-    uint64_t state = seed * 0x9E3779B97F4A7C15ull + 1;
-    for (int32_t& id : ids) {
-        state = state * 6364136223846793005ull + 1442695040888963407ull;
-        id = static_cast<int32_t>((state >> 33) % vocab_size);
-    }
-    return ids;
-}
-
 struct Stamps {
     uint64_t scheduled_ns = 0;
     std::vector<uint64_t> ready_ns;  // per token
@@ -175,6 +165,16 @@ std::optional<double> decode_rate(const std::vector<Stamps>& stamps, uint32_t de
 }
 
 }  // namespace
+
+std::vector<int32_t> made_up_ids(uint32_t count, uint32_t vocab_size, uint64_t seed) {
+    std::vector<int32_t> ids(std::max(count, 1u));
+    uint64_t state = seed * 0x9E3779B97F4A7C15ull + 1;
+    for (int32_t& id : ids) {
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        id = static_cast<int32_t>((state >> 33) % vocab_size);
+    }
+    return ids;
+}
 
 uint32_t context_tokens(const BenchShape& shape, uint32_t chunk_tokens) {
     return std::max(shape.depth + shape.prompt_tokens, 1u) + tokens_to_generate(shape, chunk_tokens) + 1;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include <takt/takt.hpp>
 
@@ -18,6 +19,9 @@ struct BenchShape {
 struct BenchRound {
     std::optional<double> prefill_per_second, decode_per_second;
 };
+
+// Ids drawn evenly from the vocabulary; one at least.
+std::vector<int32_t> made_up_ids(uint32_t count, uint32_t vocab_size, uint64_t seed);
 
 // Positions one request may come to use.
 uint32_t context_tokens(const BenchShape& shape, uint32_t chunk_tokens);
