@@ -23,11 +23,22 @@ CLI::Validator whole_number(uint64_t highest) {
     return CLI::Validator(read, "UINT", "whole number");
 }
 
+std::vector<std::string> split_list(const std::string& text) {
+    std::vector<std::string> items;
+    std::size_t begin = 0;
+    for (std::size_t comma = text.find(','); comma != std::string::npos; comma = text.find(',', begin)) {
+        items.push_back(text.substr(begin, comma - begin));
+        begin = comma + 1;
+    }
+    items.push_back(text.substr(begin));
+    return items;
+}
+
 CLI::Option* add_number_list(CLI::App& app, const std::string& flags, std::vector<uint32_t>& target,
                              const std::string& description) {
     const auto read = [&target](const std::string& text) {
         std::vector<uint32_t> numbers;
-        for (const std::string& item : CLI::detail::split(text, ',')) {
+        for (const std::string& item : split_list(text)) {
             uint32_t& number = numbers.emplace_back();
             const char* const end = item.data() + item.size();
             const std::from_chars_result parsed = std::from_chars(item.data(), end, number);

@@ -8,7 +8,7 @@
 namespace cli {
 
 std::vector<std::string> thread_items(const SideOptions& options) {
-    return CLI::detail::split(options.common.threads, ',');
+    return split_list(options.common.threads);
 }
 
 void add_side(CLI::App& app, SideOptions& options, NeedsModel needs_model) {

@@ -63,7 +63,7 @@ Json comparison_json(const Json& first, const Json& second, double confidence) {
     json["ratio_low"] = bounded ? Json(result.low) : Json(nullptr);
     json["ratio_high"] = bounded ? Json(result.high) : Json(nullptr);
     json["p_value"] = result.p_value;
-    json["test"] = result.pairing == Pairing::paired ? "signed_rank" : "rank_sum";
+    json["method"] = result.pairing == Pairing::paired ? "signed_rank" : "rank_sum";
     json["first_median"] = median(a);
     json["second_median"] = median(b);
     json["first_repetitions"] = a.size();
@@ -81,7 +81,7 @@ std::string comparison_text(const Json& c) {
     text += fmt::format(" at {:g} %: x{:.4f}{}, {:.2f} and {:.2f} tokens/s", 100 * confidence,
                         c.at("ratio").get<double>(), interval_text(c), c.at("first_median").get<double>(),
                         c.at("second_median").get<double>());
-    const bool pairs = c.at("test") == "signed_rank";
+    const bool pairs = c.at("method") == "signed_rank";
     text += fmt::format(", {} and {} repetitions{}, p {:.2g}\n", c.at("first_repetitions").get<uint64_t>(),
                         c.at("second_repetitions").get<uint64_t>(), pairs ? " in pairs" : "",
                         c.at("p_value").get<double>());

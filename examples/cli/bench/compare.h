@@ -10,7 +10,7 @@ namespace cli {
 
 // "compare" (prefill or decode), "tokens", "depth", "sequences", "confidence", "verdict" (of the second:
 // "faster", "slower", "no difference", "too few repetitions"), "ratio" (second / first), "ratio_low",
-// "ratio_high" (null: unbounded), "p_value", "test" ("signed_rank" of pairs or "rank_sum"),
+// "ratio_high" (null: unbounded), "p_value", "method" ("signed_rank" of pairs or "rank_sum"),
 // "first_median", "second_median", "first_repetitions", "second_repetitions" and "differs", an object of
 // [first, second] by condition.
 Json comparison_json(const Json& first, const Json& second, double confidence);

@@ -11,8 +11,8 @@
 namespace cli {
 namespace {
 
-constexpr double kWidth = 800, kPanelHeight = 340, kTop = 44;
-constexpr double kLeft = 86, kRight = 24, kAbove = 34, kBelow = 54, kLegendLine = 16;
+constexpr double kWidth = 980, kPanelHeight = 340, kTop = 44;
+constexpr double kLeft = 86, kRight = 240, kAbove = 34, kBelow = 54, kLegendLine = 16;
 // Okabe and Ito's colours, which most people can tell apart.
 constexpr std::array kColors = {"#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"};
 
@@ -78,13 +78,12 @@ public:
     std::string svg() const {
         std::string out = text_at(kLeft, top_ - 12, "start", panel_.title, " font-weight=\"bold\"");
         out += axes();
-        for (std::size_t i = 0; i < panel_.series.size(); ++i)
-            out += series(panel_.series[i], kColors[i % kColors.size()]);
+        for (std::size_t i = 0; i < panel_.series.size(); ++i) out += series(i);
         for (const ChartMark& mark : panel_.marks) {
             if (!std::isfinite(mark.x)) continue;
             out += line_between(x(mark.x), top_, x(mark.x), bottom(),
                                 "stroke=\"#444\" stroke-dasharray=\"5 4\"");
-            const bool right = x(mark.x) > kWidth * 0.7;
+            const bool right = x(mark.x) > kWidth / 2;
             out += text_at(x(mark.x) + (right ? -5 : 5), top_ + 12, right ? "end" : "start", mark.label);
         }
         return out + legend();
@@ -103,12 +102,12 @@ private:
         std::string out;
         for (const double tick : y_ticks_) {
             out += line_between(kLeft, y(tick), kWidth - kRight, y(tick), "stroke=\"#ddd\"");
-            out += text_at(kLeft - 6, y(tick) + 4, "end", fmt::format("{:g}", tick));
+            out += text_at(kLeft - 6, y(tick) + 4, "end", fmt::format("{:.10g}", tick));
         }
         if (panel_.categories.empty()) {
             for (const double tick : x_ticks_) {
                 out += line_between(x(tick), bottom(), x(tick), bottom() + 4, "stroke=\"#444\"");
-                out += text_at(x(tick), bottom() + 18, "middle", fmt::format("{:g}", tick));
+                out += text_at(x(tick), bottom() + 18, "middle", fmt::format("{:.10g}", tick));
             }
         }
         for (std::size_t i = 0; i < panel_.categories.size(); ++i)
@@ -121,39 +120,42 @@ private:
         return out + text_at(20, middle, "middle", panel_.y_label, turned.c_str());
     }
 
-    std::string series(const ChartSeries& series, const char* color) const {
+    std::string series(std::size_t i) const {
         std::string points, out;
-        for (const ChartPoint& p : series.line) {
+        for (const ChartPoint& p : panel_.series[i].line) {
             if (finite(p))
                 points += fmt::format("{}{:.1f},{:.1f}", points.empty() ? "" : " ", x(p.x), y(p.y));
         }
-        if (!points.empty()) {
-            out += fmt::format("<polyline points=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"2\"/>\n",
-                               points, color);
-        }
-        for (const ChartPoint& p : series.dots) {
+        if (!points.empty())
+            out += fmt::format("<polyline points=\"{}\" fill=\"none\" {}/>\n", points, stroke(i));
+        for (const ChartPoint& p : panel_.series[i].dots) {
             if (!finite(p)) continue;
             out += fmt::format(
                 "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"3\" fill=\"{}\" fill-opacity=\"0.5\"/>\n", x(p.x),
-                y(p.y), color);
+                y(p.y), color(i));
         }
         return out;
     }
 
-    // At the right, above the axis of x, where rates and shares seldom are.
+    // At the right of the panel; beyond the colours lines are broken.
     std::string legend() const {
         std::string out;
-        const auto named = std::count_if(panel_.series.begin(), panel_.series.end(),
-                                         [](const ChartSeries& s) { return !s.label.empty(); });
-        double at = bottom() - 10 - kLegendLine * static_cast<double>(named - 1);
+        double at = top_ + 10;
         for (std::size_t i = 0; i < panel_.series.size(); ++i) {
             if (panel_.series[i].label.empty()) continue;
-            const std::string color = fmt::format(" fill=\"{}\"", kColors[i % kColors.size()]);
-            out += text_at(kWidth - kRight - 8, at, "end", panel_.series[i].label, color.c_str());
+            out +=
+                line_between(kWidth - kRight + 12, at - 4, kWidth - kRight + 32, at - 4, stroke(i).c_str());
+            out += text_at(kWidth - kRight + 38, at, "start", panel_.series[i].label);
             at += kLegendLine;
         }
         return out;
     }
+
+    static std::string stroke(std::size_t i) {
+        return fmt::format("stroke=\"{}\" stroke-width=\"2\"{}", color(i),
+                           i < kColors.size() ? "" : " stroke-dasharray=\"3 3\"");
+    }
+    static const char* color(std::size_t i) { return kColors[i % kColors.size()]; }
 
     const ChartPanel& panel_;
     double top_, x_most_ = 0, y_most_ = 0;
