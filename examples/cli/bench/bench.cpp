@@ -29,6 +29,7 @@ void add_rates(CLI::App& app, BenchOptions& options) {
 }
 
 void add_comparisons(CLI::App& app, BenchOptions& options) {
+    app.option_defaults()->group("Comparisons");
     app.add_option("--versus", options.versus,
                    "Measure the same tests with these options changed too, turn about, and compare: \"--kv "
                    "q8_0\"; of -m -t --backend --isa --kv --page-tokens --chunk --deterministic --slowdown");

@@ -6,13 +6,14 @@
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "bench/cells.h"
 #include "bench/compare.h"
 #include "bench/profile.h"
 #include "bench/rate_plot.h"
@@ -26,38 +27,6 @@
 
 namespace cli {
 namespace {
-
-struct Cell {
-    BenchShape shape;
-    std::string threads;
-};
-
-std::vector<Cell> cells_of(const BenchOptions& options) {
-    std::vector<Cell> cells;
-    for (const std::string& threads : thread_items(options.side)) {
-        for (const uint32_t sequences : options.sequences) {
-            for (const uint32_t depth : options.depths) {
-                for (const uint32_t prompt : options.prompt_tokens) {
-                    for (const uint32_t decode : options.decode_tokens) {
-                        if (prompt == 0 && decode == 0) continue;
-                        cells.push_back({{prompt, decode, depth, sequences}, threads});
-                    }
-                }
-            }
-        }
-    }
-    return cells;
-}
-
-constexpr std::array kTests = {BenchTest::prefill, BenchTest::decode};
-
-const char* name_of(BenchTest test) {
-    return test == BenchTest::prefill ? "prefill" : "decode";
-}
-
-uint32_t tokens_of(const BenchShape& shape, BenchTest test) {
-    return test == BenchTest::prefill ? shape.prompt_tokens : shape.decode_tokens;
-}
 
 // A side, where its results go, and those it has.
 struct Lane {
@@ -85,7 +54,9 @@ public:
         load();
         const Lane& first = lanes_.front();
         const std::vector<std::string> threads = thread_items(options_.side);
-        const std::string count = fmt::to_string(first.side->runtime().thread_count());
+        const std::string count =
+            fmt::to_string(threads.front() == "auto" ? first.side->runtime().thread_count()
+                                                     : first.side->counts(threads.front()).decode);
         printer_.begin(conditions_json(first.side->runtime(), first.side->model(), options_.side.common,
                                        options_.side.common.backend),
                        threads.size() == 1 ? count : fmt::format("{}", fmt::join(threads, ", ")));
@@ -274,37 +245,10 @@ private:
     std::size_t n_skipped_ = 0;
 };
 
-bool all_zero(const std::vector<uint32_t>& numbers) {
-    return std::all_of(numbers.begin(), numbers.end(), [](uint32_t n) { return n == 0; });
-}
-
-bool same_file(const std::string& a, const std::string& b) {
-    std::error_code ignored;
-    return std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
-}
-
-void check(const BenchOptions& options) {
-    if (all_zero(options.prompt_tokens) && all_zero(options.decode_tokens))
-        throw WrongUsage("-p and -n are both 0: there is nothing to measure.");
-    if (std::count(options.sequences.begin(), options.sequences.end(), 0u) > 0 || options.repetitions == 0)
-        throw WrongUsage("-b and -r are at least 1.");
-    const bool table = options.csv || options.markdown;
-    if (int{options.side.common.json} + int{options.csv} + int{options.markdown} > 1)
-        throw WrongUsage("bench prints one of --json, --csv, --markdown.");
-    if (options.roofline && table) throw WrongUsage("--roofline is printed as text or with --json.");
-    if (options.ops && table) throw WrongUsage("--ops is printed as text or with --json.");
-    if (options.versus && table) throw WrongUsage("--versus is printed as text or with --json.");
-    if (!options.versus_output.empty() && !options.versus)
-        throw WrongUsage("--versus-output is for the results of --versus.");
-    if (!options.output.empty() && !options.versus_output.empty() &&
-        same_file(options.output, options.versus_output))
-        throw WrongUsage("-o and --versus-output are two files.");
-}
-
 }  // namespace
 
 int run_rates(const BenchOptions& options) {
-    check(options);
+    check_rates(options);
     return RateRun(options).run();
 }
 

@@ -175,6 +175,7 @@ int run_scenario(const BenchOptions& options) {
 }
 
 void add_scenario(CLI::App& app, ScenarioOptions& options) {
+    app.option_defaults()->group("Scenarios");
     const CLI::Range positive(1e-6, 1e9);
     app.add_option("--scenario", options.name,
                    "Requests instead of rates: single-stream, one after another; multi-stream, -b at once; "
