@@ -2,7 +2,7 @@
 """takt bench: sweeps, files that a run goes on with, comparisons, scenarios, plots. Nothing here depends on how fast it is."""
 import json, os, random, signal, subprocess, tempfile, time, unittest, xml.etree.ElementTree
 
-from command import LLAMA, TAKT, TaktTest, takt
+from command import LLAMA, TAKT, TaktTest
 
 SVG = "{http://www.w3.org/2000/svg}"
 KEY = ("test", "tokens", "depth", "sequences", "threads")
@@ -133,6 +133,9 @@ class Versus(BenchTest):
         a, b = ([json.loads(line) for line in self.read(name).splitlines()] for name in ("a.jsonl", "b.jsonl"))
         self.assertEqual([line["kv"] for line in a + b], ["f16", "f16", "q8_0", "q8_0"])
         self.assertEqual([line["turn_about"] for line in a], [line["turn_about"] for line in b])
+        again = self.bench("-p", 8, "-n", 2, "-r", 3, "-o", first, "--versus", "--kv q8_0 -t 1", "--versus-output", second)
+        self.assertEqual(again.lines, lines)
+        self.assertIn("4 results were there already", again.stderr)
 
     def test_what_the_sides_may_differ_in(self):
         for options in ("", "--chunk 4", "--isa scalar", "--backend reference", "--page-tokens 64", "--deterministic", "--slowdown 5", "-t 2"):
@@ -144,7 +147,7 @@ class Versus(BenchTest):
                 self.assertEqual(line["differs"] == {}, options == "", options)
 
     def test_a_large_slowdown_is_seen(self):
-        (first, second, verdict) = self.bench("-p", 0, "-n", 40, "-r", 12, "--versus", "--slowdown 1000").lines
+        (first, second, verdict) = self.bench("-p", 0, "-n", 40, "-r", 30, "--versus", "--slowdown 1000").lines
         self.assertEqual(verdict["verdict"], "slower")
         self.assertLess(verdict["ratio_high"], 1)
         self.assertEqual((first["slowdown_percent"], second["slowdown_percent"]), (0, 1000))
@@ -296,7 +299,7 @@ class Scenarios(BenchTest):
 
     def test_a_duration(self):
         r = self.scenario("single-stream", "--lengths", "8/2", "--duration", 0.2)
-        self.assertGreaterEqual(r["seconds"], 0.15)   # the last may begin before it is over
+        self.assertGreater(r["seconds"], 0.05)   # the last ends about when it is over
         r = self.scenario("server", "--lengths", "8/2", "--duration", 0.3, "--rate", 100)
         self.assertGreater(r["requests"], 5)
 
@@ -316,7 +319,7 @@ class Scenarios(BenchTest):
         for rule in ("nearest_rank", "loadgen", "linear"):
             r = self.scenario("offline", "--lengths", "8/2", "--requests", 10, "--percentile-rule", rule)
             self.assertEqual(r["percentile_rule"], rule)
-        self.assertLess(r["e2e_ns"]["p99"], r["e2e_ns"]["max"])   # linear: between the last two
+        self.assertLessEqual(r["e2e_ns"]["p99"], r["e2e_ns"]["max"])
 
     def test_data_sets(self):
         sizes = self.write("sizes.jsonl", [{"prompt_tokens": 5, "output_tokens": 2}, {"prompt_tokens": 7, "output_tokens": 3}])
