@@ -19,19 +19,6 @@ namespace {
 
 using SteadyTime = std::chrono::steady_clock::time_point;
 
-uint32_t parse_threads(const std::string& text) {
-    if (text == "default") return 0;
-    // With SMT up to two a core; tune_threads() finds how many of them help.
-    if (text == "auto")
-        return std::min(2 * takt::Runtime().thread_count(), std::thread::hardware_concurrency());
-    uint32_t threads = 0;
-    const std::from_chars_result parsed = std::from_chars(text.data(), text.data() + text.size(), threads);
-    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || threads == 0) {
-        throw WrongUsage(fmt::format("-t: \"{}\" is neither a number of threads nor auto.", text));
-    }
-    return threads;
-}
-
 uint32_t kv_type(const std::string& name) {
     if (name == "f16") return TAKT_KV_F16;
     if (name == "q8_0") return TAKT_KV_Q8_0;
@@ -67,6 +54,19 @@ private:
 };
 
 }  // namespace
+
+uint32_t parse_threads(const std::string& text) {
+    if (text == "default") return 0;
+    // With SMT up to two a core; tune_threads() finds how many of them help.
+    if (text == "auto")
+        return std::min(2 * takt::Runtime().thread_count(), std::thread::hardware_concurrency());
+    uint32_t threads = 0;
+    const std::from_chars_result parsed = std::from_chars(text.data(), text.data() + text.size(), threads);
+    if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || threads == 0) {
+        throw WrongUsage(fmt::format("-t: \"{}\" is neither a number of threads nor auto.", text));
+    }
+    return threads;
+}
 
 takt::Runtime open_runtime(const CommonOptions& options) {
     takt::RuntimeOptions runtime;

@@ -1,8 +1,10 @@
 // Runtime, model and engine as the common flags ask for.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <takt/takt.hpp>
@@ -10,6 +12,9 @@
 #include "options.h"
 
 namespace cli {
+
+// Threads of a runtime for one value of -t; 0: the default. WrongUsage for what is none.
+uint32_t parse_threads(const std::string& text);
 
 takt::Runtime open_runtime(const CommonOptions& options);
 

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <charconv>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -20,6 +21,37 @@ CLI::Validator whole_number(uint64_t highest) {
         return {};
     };
     return CLI::Validator(read, "UINT", "whole number");
+}
+
+std::vector<std::string> split_list(const std::string& text) {
+    std::vector<std::string> items;
+    std::size_t begin = 0;
+    for (std::size_t comma = text.find(','); comma != std::string::npos; comma = text.find(',', begin)) {
+        items.push_back(text.substr(begin, comma - begin));
+        begin = comma + 1;
+    }
+    items.push_back(text.substr(begin));
+    return items;
+}
+
+CLI::Option* add_number_list(CLI::App& app, const std::string& flags, std::vector<uint32_t>& target,
+                             const std::string& description) {
+    const auto read = [&target](const std::string& text) {
+        std::vector<uint32_t> numbers;
+        for (const std::string& item : split_list(text)) {
+            uint32_t& number = numbers.emplace_back();
+            const char* const end = item.data() + item.size();
+            const std::from_chars_result parsed = std::from_chars(item.data(), end, number);
+            if (parsed.ec != std::errc() || parsed.ptr != end)
+                throw CLI::ValidationError(
+                    fmt::format("{} is no whole number from 0 to {}, nor a list of them", text.substr(0, 40),
+                                std::numeric_limits<uint32_t>::max()));
+        }
+        target = std::move(numbers);
+    };
+    return app.add_option_function<std::string>(flags, read, description)
+        ->type_name("UINT,...")
+        ->default_str(fmt::format("{}", fmt::join(target, ",")));
 }
 
 void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model) {

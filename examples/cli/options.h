@@ -38,6 +38,13 @@ CLI::Option* add_number(CLI::App& app, const std::string& flags, T& target, cons
     return app.add_option(flags, target, description)->transform(whole_number(std::numeric_limits<T>::max()));
 }
 
+// The pieces between commas, empty ones included.
+std::vector<std::string> split_list(const std::string& text);
+
+// "0,512,2048": one number or more. target holds the default.
+CLI::Option* add_number_list(CLI::App& app, const std::string& flags, std::vector<uint32_t>& target,
+                             const std::string& description);
+
 enum class NeedsModel { yes, no };
 void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model = NeedsModel::yes);
 

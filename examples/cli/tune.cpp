@@ -24,10 +24,6 @@ namespace fs = std::filesystem;
 constexpr double kWorthwhile = 1.03;
 constexpr uint32_t kPrefillRows = 128, kPrefillRuns = 3, kDecodeRuns = 9;
 
-struct Threads {
-    uint32_t prefill = 0, decode = 0;
-};
-
 std::optional<fs::path> memory_file() {
     if (const char* cache = std::getenv("TAKT_CACHE"); cache != nullptr && *cache != '\0')
         return fs::path(cache) / "threads.json";
@@ -44,21 +40,21 @@ Json remembered(const std::optional<fs::path>& path) {
     return all.is_object() ? all : Json::object();
 }
 
-std::optional<Threads> find(const Json& all, const std::string& key, uint32_t most) {
+std::optional<ThreadCounts> find(const Json& all, const std::string& key, uint32_t most) {
     const auto entry = all.find(key);
     if (entry == all.end() || !entry->is_object()) return std::nullopt;
     const auto number = [&](const char* name) -> uint32_t {
         const auto value = entry->find(name);
         return value != entry->end() && value->is_number_unsigned() ? value->get<uint32_t>() : 0;
     };
-    const Threads threads{number("prefill"), number("decode")};
+    const ThreadCounts threads{number("prefill"), number("decode")};
     const bool good =
         threads.prefill >= 1 && threads.prefill <= most && threads.decode >= 1 && threads.decode <= most;
-    return good ? std::optional<Threads>(threads) : std::nullopt;
+    return good ? std::optional<ThreadCounts>(threads) : std::nullopt;
 }
 
 // Whoever can't remember measures again the next time.
-void remember(const fs::path& path, Json all, const std::string& key, const Threads& threads) {
+void remember(const fs::path& path, Json all, const std::string& key, const ThreadCounts& threads) {
     all[key] = {{"prefill", threads.prefill}, {"decode", threads.decode}};
     std::error_code ignored;
     fs::create_directories(path.parent_path(), ignored);
@@ -94,11 +90,11 @@ uint32_t best_count(const takt::Runtime& runtime, const takt::Model& model, takt
     return best;
 }
 
-Threads measure(const takt::Runtime& runtime, const takt::Model& model, const CommonOptions& options) {
+ThreadCounts measure(const takt::Runtime& runtime, const takt::Model& model, const CommonOptions& options) {
     takt_profile_options step = TAKT_PROFILE_OPTIONS_INIT;
     step.backend = options.backend.empty() ? nullptr : options.backend.c_str();
     step.repetitions = kDecodeRuns;
-    Threads threads;
+    ThreadCounts threads;
     threads.decode = best_count(runtime, model, step);
     step.n_rows = std::min(kPrefillRows, model.info().context_tokens);
     step.repetitions = kPrefillRuns;
@@ -108,20 +104,22 @@ Threads measure(const takt::Runtime& runtime, const takt::Model& model, const Co
 
 }  // namespace
 
-void tune_threads(const takt::Runtime& runtime, const takt::Model& model, const CommonOptions& options) {
+ThreadCounts tune_threads(const takt::Runtime& runtime, const takt::Model& model,
+                          const CommonOptions& options) {
     const uint32_t most = runtime.thread_count();
-    if (most == 1) return;
+    if (most == 1) return {1, 1};
     const takt_backend_info device = backend_in_use(runtime, options.backend);
     const std::string key = fmt::format("{:016x} on {} {} {}, at most {}", model.info().fingerprint,
                                         device.name, device.device, device.isa, most);
     const std::optional<fs::path> path = memory_file();
     const Json all = remembered(path);
-    std::optional<Threads> threads = find(all, key, most);
+    std::optional<ThreadCounts> threads = find(all, key, most);
     if (!threads) {
         threads = measure(runtime, model, options);
         if (path) remember(*path, all, key, *threads);
     }
     runtime.set_threads(threads->prefill, threads->decode);
+    return *threads;
 }
 
 }  // namespace cli

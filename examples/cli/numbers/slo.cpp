@@ -83,7 +83,8 @@ Interval wilson_95(uint64_t n_hits, uint64_t n_all) {
     const double share = static_cast<double>(n_hits) / n, denominator = 1 + kZ * kZ / n;
     const double center = (share + kZ * kZ / (2 * n)) / denominator;
     const double half = kZ / denominator * std::sqrt(share * (1 - share) / n + kZ * kZ / (4 * n * n));
-    return {std::max(0.0, center - half), std::min(1.0, center + half)};
+    // Exact at the ends, where rounding would leave the share outside.
+    return {n_hits == 0 ? 0.0 : center - half, n_hits == n_all ? 1.0 : center + half};
 }
 
 }  // namespace cli

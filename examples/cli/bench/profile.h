@@ -7,7 +7,7 @@
 
 #include <takt/takt.hpp>
 
-#include "bench.h"
+#include "bench/round.h"
 #include "report.h"
 
 namespace cli {
@@ -31,7 +31,8 @@ TokenCost token_cost(const takt::Model& model, const CommonOptions& common, cons
                      BenchTest test, uint32_t chunk_tokens);
 // "bytes_per_token", …, "share_of_int8"; null where unknown.
 Json roofline_json(const TokenCost& cost, const MachineLimits& limits, double tokens_per_second);
-std::string roofline_text(const TokenCost& cost, const MachineLimits& limits, double tokens_per_second);
+// Of a line with those keys.
+std::string roofline_text(const Json& line);
 
 // Every op of one step of a test, timed, beside another library's products.
 Json profile_ops(const takt::Model& model, const CommonOptions& common, const BenchShape& shape,

@@ -1,5 +1,5 @@
 // A test's steps as takt_model_profile() counts and times them.
-#include "bench_profile.h"
+#include "bench/profile.h"
 
 #include <algorithm>
 
@@ -105,13 +105,13 @@ Json roofline_json(const TokenCost& cost, const MachineLimits& limits, double to
     return json;
 }
 
-std::string roofline_text(const TokenCost& cost, const MachineLimits& limits, double tokens_per_second) {
+std::string roofline_text(const Json& line) {
+    const auto number = [&](const char* key) { return number_or_none(line.at(key)); };
     return fmt::format("         a token: {:.2f} MB, {} of {}; {:.2f} GOP, {} of {} int8\n",
-                       cost.bytes * 1e-6,
-                       percent(share(cost.bytes * tokens_per_second, limits.read_bytes_per_second)),
-                       billions(limits.read_bytes_per_second, "GB/s"), cost.operations * 1e-9,
-                       percent(share(cost.operations * tokens_per_second, limits.int8_operations_per_second)),
-                       billions(limits.int8_operations_per_second, "GOP/s"));
+                       line.at("bytes_per_token").get<double>() * 1e-6, percent(number("share_of_read")),
+                       billions(number("read_bytes_per_second"), "GB/s"),
+                       line.at("operations_per_token").get<double>() * 1e-9, percent(number("share_of_int8")),
+                       billions(number("int8_operations_per_second"), "GOP/s"));
 }
 
 Json profile_ops(const takt::Model& model, const CommonOptions& common, const BenchShape& shape,

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "bench.h"
+#include "bench/round.h"
 #include "failure.h"
 #include "system.h"
 
@@ -28,16 +28,6 @@ uint32_t prefill_steps(const BenchShape& shape, uint32_t chunk_tokens) {
 uint32_t tokens_to_generate(const BenchShape& shape, uint32_t chunk_tokens) {
     if (shape.decode_tokens == 0) return 1;
     return 1 + shape.decode_tokens + (shape.sequences > 1 ? prefill_steps(shape, chunk_tokens) : 0);
-}
-
-std::vector<int32_t> made_up_ids(uint32_t count, uint32_t vocab_size, uint64_t seed) {
-    std::vector<int32_t> ids(std::max(count, 1u));
-    uint64_t state = seed * 0x9E3779B97F4A7C15ull + 1;
-    for (int32_t& id : ids) {
-        state = state * 6364136223846793005ull + 1442695040888963407ull;
-        id = static_cast<int32_t>((state >> 33) % vocab_size);
-    }
-    return ids;
 }
 
 struct Stamps {
@@ -107,10 +97,10 @@ private:
 };
 
 std::vector<Stamps> run_all(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size,
-                            uint32_t max_tokens, uint64_t seed) {
+                            uint32_t max_tokens, uint64_t seed, Drives drives) {
     std::vector<takt::Request> requests;
     std::optional<Gate> gate;
-    if (shape.sequences > 1) gate.emplace(engine);
+    if (shape.sequences > 1 && drives == Drives::engine) gate.emplace(engine);
     for (uint32_t s = 0; s < shape.sequences; ++s) {
         takt::RequestOptions options;
         options.prompt_ids = made_up_ids(shape.depth + shape.prompt_tokens, vocab_size, seed + s);
@@ -144,12 +134,12 @@ std::optional<double> rate(uint64_t tokens, uint64_t ns) {
 // What the tokens in front of the prompt take alone, which is no part of its prefill: less than both
 // together.
 uint64_t time_in_front(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size, uint64_t seed,
-                       uint64_t together_ns) {
+                       uint64_t together_ns, Drives drives) {
     constexpr int kTries = 50;  // a busy moment of the machine can swallow a prompt of a few microseconds
     BenchShape front = shape;
     front.prompt_tokens = 0;
     for (int i = 0; i < kTries; ++i) {
-        const uint64_t ns = prefill_ns(run_all(engine, front, vocab_size, 1, seed + 500'009 + i));
+        const uint64_t ns = prefill_ns(run_all(engine, front, vocab_size, 1, seed + 500'009 + i, drives));
         if (ns < together_ns) return ns;
     }
     throw Failure(fmt::format("{} prompt tokens take too little time behind {} others to be measured.",
@@ -176,20 +166,30 @@ std::optional<double> decode_rate(const std::vector<Stamps>& stamps, uint32_t de
 
 }  // namespace
 
+std::vector<int32_t> made_up_ids(uint32_t count, uint32_t vocab_size, uint64_t seed) {
+    std::vector<int32_t> ids(std::max(count, 1u));
+    uint64_t state = seed * 0x9E3779B97F4A7C15ull + 1;
+    for (int32_t& id : ids) {
+        state = state * 6364136223846793005ull + 1442695040888963407ull;
+        id = static_cast<int32_t>((state >> 33) % vocab_size);
+    }
+    return ids;
+}
+
 uint32_t context_tokens(const BenchShape& shape, uint32_t chunk_tokens) {
     return std::max(shape.depth + shape.prompt_tokens, 1u) + tokens_to_generate(shape, chunk_tokens) + 1;
 }
 
 BenchRound measure_round(takt::Engine& engine, const BenchShape& shape, uint32_t vocab_size,
-                         uint32_t chunk_tokens, uint32_t round) {
+                         uint32_t chunk_tokens, uint32_t round, Drives drives) {
     const uint64_t seed = uint64_t{round} * 1'000'003;
     BenchRound result;
     const std::vector<Stamps> stamps =
-        run_all(engine, shape, vocab_size, tokens_to_generate(shape, chunk_tokens), seed);
+        run_all(engine, shape, vocab_size, tokens_to_generate(shape, chunk_tokens), seed, drives);
     if (shape.decode_tokens > 0) result.decode_per_second = decode_rate(stamps, shape.decode_tokens);
     if (shape.prompt_tokens == 0) return result;
     uint64_t ns = prefill_ns(stamps);
-    if (shape.depth > 0) ns -= time_in_front(engine, shape, vocab_size, seed, ns);
+    if (shape.depth > 0) ns -= time_in_front(engine, shape, vocab_size, seed, ns, drives);
     result.prefill_per_second = rate(uint64_t{shape.prompt_tokens} * shape.sequences, ns);
     return result;
 }
