@@ -20,6 +20,7 @@ void AnswerPrinter::token(const takt::Event& event) {
     line["delivered_ns"] = event.raw.delivered_ns;
     line["compute_ns"] = event.raw.compute_ns;
     line["step_rows"] = event.raw.step_rows;
+    if (event.raw.gap.total_ns > 0) line["gap"] = gap_json(event.raw.gap);
     write_stdout(json_line(line));
 }
 

@@ -38,6 +38,21 @@ std::string json_line(const Json& object) {
     return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+Json gap_json(const takt_gap& gap) {
+    Json json;
+    json["total_ns"] = gap.total_ns;
+    json["own_compute_ns"] = gap.own_compute_ns;
+    json["other_prefill_ns"] = gap.other_prefill_ns;
+    json["other_decode_ns"] = gap.other_decode_ns;
+    json["page_wait_ns"] = gap.page_wait_ns;
+    json["callback_ns"] = gap.callback_ns;
+    json["other_engines_ns"] = gap.other_engines_ns;
+    json["scheduler_ns"] = gap.scheduler_ns;
+    json["stalled_by_id"] = gap.stalled_by_id == 0 ? Json(nullptr) : Json(gap.stalled_by_id);
+    json["stalled_by_ns"] = gap.stalled_by_ns;
+    return json;
+}
+
 Json timing_json(const takt_timing& t) {
     Json json;
     json["queue_ns"] = t.queue_ns;
@@ -64,6 +79,19 @@ Json timing_json(const takt_timing& t) {
     json["n_preemptions"] = t.n_preemptions;
     json["n_slides"] = t.n_slides;
     json["dropped_tokens"] = t.dropped_tokens;
+    json["request_id"] = t.request_id;
+    json["handover_ns"] = t.handover_ns;
+    json["gaps"] = gap_json(t.gaps);
+    json["longest_gap"] = gap_json(t.longest_gap);
+    json["stalled_by"] = Json::array();
+    for (const takt_stall& stall : t.stalled_by) {
+        if (stall.request_id != 0)
+            json["stalled_by"].push_back({{"request_id", stall.request_id}, {"ns", stall.ns}});
+    }
+    json["stalled_others_ns"] = t.stalled_others_ns;
+    json["slo"] = t.slo_verdict == TAKT_SLO_NOT_JUDGED
+                      ? Json(nullptr)
+                      : Json(t.slo_verdict == TAKT_SLO_GOOD ? "good" : "missed");
     return json;
 }
 

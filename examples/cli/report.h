@@ -15,6 +15,7 @@ using Json = nlohmann::ordered_json;
 // Valid UTF-8 whatever the strings hold, one line, with its line end.
 std::string json_line(const Json& object);
 
+Json gap_json(const takt_gap& gap);
 // Undefined times and rates are null.
 Json timing_json(const takt_timing& timing);
 std::string timing_text(const takt_timing& timing);

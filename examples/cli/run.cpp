@@ -11,7 +11,9 @@
 #include "load.h"
 #include "prompt.h"
 #include "report.h"
+#include "slo_option.h"
 #include "system.h"
+#include "timeline_report.h"
 
 namespace cli {
 namespace {
@@ -24,8 +26,11 @@ struct RunOptions {
     std::string prompt, ids;
     CLI::Option* prompt_given = nullptr;
     CLI::Option* ids_given = nullptr;
-    bool raw = false;
+    std::string slo, trace;
+    bool raw = false, timeline = false;
 };
+
+constexpr uint32_t kTraceSteps = 1u << 16;  // of `--trace`: the last ones
 
 void check_usage(const RunOptions& options) {
     const bool prompt = options.prompt_given->count() > 0, ids = options.ids_given->count() > 0;
@@ -46,7 +51,7 @@ void set_prompt(const RunOptions& options, const takt::Model& model, takt::Reque
 }
 
 // Events are pulled, so that SIGINT ends the prefill too.
-void print_events(takt::Request& request, AnswerPrinter& printer) {
+void print_events(takt::Request& request, AnswerPrinter& printer, TimelineCollector& timeline) {
     bool cancelled = false;
     for (;;) {
         if (interrupted() && !std::exchange(cancelled, true)) request.cancel();
@@ -54,14 +59,23 @@ void print_events(takt::Request& request, AnswerPrinter& printer) {
         if (!event) continue;
         if (event->is_token()) {
             printer.token(*event);
+            timeline.token(*event);
         } else {
             return printer.finished(*event);
         }
     }
 }
 
+void write_trace(const takt::Engine& engine, const std::string& path) {
+    const std::string trace = engine.trace();
+    OutputFile file(path);
+    file.write(trace.data(), trace.size());
+    file.commit();
+}
+
 int run(const RunOptions& options) {
     check_usage(options);
+    if (!options.slo.empty()) slo_of_preset(options.slo);
     // A mistake shows before the model is read.
     if (options.ids_given->count() > 0 && parse_ids(options.ids, "--ids").empty())
         throw WrongUsage("--ids is empty.");
@@ -73,17 +87,25 @@ int run(const RunOptions& options) {
     settings.context_tokens = options.generation.context_tokens;
     const std::optional<takt::Model> draft = load_draft_model(runtime, options.common, options.generation);
     if (draft) settings.draft_model = draft->get();
+    if (!options.slo.empty()) {
+        const Slo slo = slo_of_preset(options.slo);
+        request.slo = takt::Slo{slo.ttft_ns, slo.tpot_ns, slo.itl_ns, slo.e2e_ns};
+    }
+    if (!options.trace.empty()) settings.trace_steps = kTraceSteps;
     takt::Engine engine(model, settings);
 
     AnswerPrinter printer(options.common.json);
     takt::Request running = engine.submit(request);
-    print_events(running, printer);
+    TimelineCollector timeline;
+    print_events(running, printer, timeline);
     const takt_timing timing = running.timing();
     printer.finish(timing, running.prompt_ids());
     if (!options.common.json) {
         if (stdout_is_terminal()) write_stdout("\n");
         write_stderr(timing_text(timing));
     }
+    if (options.timeline) write_stderr(timeline.text(timing, engine.snapshot().totals()));
+    if (!options.trace.empty()) write_trace(engine, options.trace);
     if (running.status() != TAKT_OK) throw Failure(running.message());
     check_interrupted();
     return 0;
@@ -100,6 +122,11 @@ Command add_run(CLI::App& app) {
                                                 "Prompt: a chat message, or with --raw text as it is");
     options->ids_given =
         command->add_option("--ids", options->ids, "Prompt as token ids, 1,2,3; nothing is added");
+    command->add_flag("--timeline", options->timeline,
+                      "A bar for each token on stderr, by what it waited for");
+    command->add_option("--trace", options->trace,
+                        "Write a trace of the steps for ui.perfetto.dev or chrome://tracing to this file");
+    command->add_option("--slo", options->slo, "Bounds by name, guidellm-chat; kept or missed is told");
     command->add_flag("--raw", options->raw,
                       "No chat template; BOS as the file says; special tokens are not parsed");
     return {command, [options] { return run(*options); }};

@@ -12,6 +12,7 @@
 #include "load.h"
 #include "numbers/measured_steps.h"
 #include "system.h"
+#include "slo_option.h"
 
 namespace cli {
 namespace {
@@ -59,11 +60,7 @@ takt::StepCosts read_costs(const std::string& path, const takt::Model& model) {
 
 Slo read_slo(const UsersOptions& options) {
     Slo slo;
-    if (!options.preset.empty()) {
-        const std::optional<Slo> preset = slo_preset(options.preset);
-        if (!preset) throw WrongUsage(fmt::format("--slo: there is no preset \"{}\".", options.preset));
-        slo = *preset;
-    }
+    if (!options.preset.empty()) slo = slo_of_preset(options.preset);
     if (options.ttft_ms > 0) slo.ttft_ns = to_ns(options.ttft_ms);
     if (options.tpot_ms > 0) slo.tpot_ns = to_ns(options.tpot_ms);
     if (options.itl_ms > 0) slo.itl_ns = to_ns(options.itl_ms);

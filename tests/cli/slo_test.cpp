@@ -1,4 +1,4 @@
-// Objectives: presets as the vectors list them, who is good, a miss or out, and the bounds of a share.
+// Objectives: who is good, a miss or out, and the bounds of a share.
 #include <catch2/catch.hpp>
 
 #include <array>
@@ -15,24 +15,8 @@ using cli::meets;
 using cli::RequestEnd;
 using cli::RequestTimes;
 
-uint64_t ns(const nlohmann::json& preset, const char* key) {
-    return static_cast<uint64_t>(std::llround(preset.value(key, 0.0) * 1e9));
-}
-
-TEST_CASE("the presets are those of the vectors") {
-    const nlohmann::json rows = metric_vectors("slo_presets");
-    REQUIRE(rows.size() == cli::slo_presets().size());
-    for (const nlohmann::json& row : rows) {
-        INFO(row.dump());
-        const auto slo = cli::slo_preset(row.at("name").get<std::string>());
-        REQUIRE(slo);
-        CHECK(slo->ttft_ns == ns(row, "ttft_s"));
-        CHECK(slo->tpot_ns == ns(row, "tpot_s"));
-        CHECK(slo->itl_ns == ns(row, "itl_s"));
-        CHECK(slo->e2e_ns == ns(row, "e2e_s"));
-        CHECK(slo->any());
-    }
-    CHECK(!cli::slo_preset("mlperf"));
+uint64_t ns(const nlohmann::json& bounds, const char* key) {
+    return static_cast<uint64_t>(std::llround(bounds.value(key, 0.0) * 1e9));
 }
 
 TEST_CASE("a request at its bounds is good, a nanosecond over one is not") {

@@ -106,7 +106,7 @@ TEST_CASE("TPOT is told as soon as max_tokens can't mend it") {
     run(engine, prompt_of(4, 9));  // eight gaps of 1010: the bound of 8 x 500 is over with the fourth
     REQUIRE(fixture.misses->size() == 1);
     CHECK(fixture.misses->front().bound == Bound::tpot);
-    CHECK(fixture.misses->front().token_index == 5);
+    CHECK(fixture.misses->front().token_index == 4);
 }
 
 TEST_CASE("who is cancelled in time isn't judged, who is cancelled late is told and counted") {

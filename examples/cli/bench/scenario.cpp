@@ -17,6 +17,7 @@
 #include "load.h"
 #include "numbers/traffic.h"
 #include "system.h"
+#include "slo_option.h"
 
 namespace cli {
 namespace {
@@ -37,16 +38,7 @@ void set_objectives(const ScenarioOptions& options, ScenarioRun& run) {
     run.slo_name = options.slo_name;
     if (run.slo_name.empty() && is_any_of(options.name, {"server", "interactive"}))
         run.slo_name = "mlperf-llama3.1-8b-" + options.name;
-    if (!run.slo_name.empty()) {
-        const std::optional<Slo> preset = slo_preset(run.slo_name);
-        if (!preset) {
-            std::string names;
-            for (const SloPreset& one : slo_presets())
-                names += (names.empty() ? "" : ", ") + std::string(one.name);
-            throw WrongUsage(fmt::format("--slo: there is no {}; there are {}.", run.slo_name, names));
-        }
-        run.slo = *preset;
-    }
+    if (!run.slo_name.empty()) run.slo = slo_of_preset(run.slo_name);
     bool changed = false;
     const auto set = [&](const std::optional<double>& ms, uint64_t& bound_ns) {
         if (!ms) return;

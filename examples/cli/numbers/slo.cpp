@@ -1,31 +1,10 @@
-// Requests against bounds. Presets after MLPerf's mlperf.conf and guidellm's guide of objectives.
+// Requests against bounds.
 #include "numbers/slo.h"
 
-#include <array>
 #include <cmath>
 
 namespace cli {
 namespace {
-
-constexpr uint64_t kMs = 1'000'000;
-constexpr std::array kPresets = {
-    SloPreset{"mlperf-llama3.1-8b-server", {2000 * kMs, 100 * kMs, 0, 0}},
-    SloPreset{"mlperf-llama3.1-8b-interactive", {500 * kMs, 30 * kMs, 0, 0}},
-    SloPreset{"mlperf-llama2-70b-server", {2000 * kMs, 200 * kMs, 0, 0}},
-    SloPreset{"mlperf-llama2-70b-interactive", {450 * kMs, 40 * kMs, 0, 0}},
-    SloPreset{"mlperf-llama3.1-405b-server", {6000 * kMs, 175 * kMs, 0, 0}},
-    SloPreset{"mlperf-llama3.1-405b-interactive", {4500 * kMs, 80 * kMs, 0, 0}},
-    SloPreset{"mlperf-deepseek-r1-server", {2000 * kMs, 80 * kMs, 0, 0}},
-    SloPreset{"mlperf-deepseek-r1-interactive", {1500 * kMs, 15 * kMs, 0, 0}},
-    SloPreset{"mlperf-gpt-oss-120b-server", {3000 * kMs, 80 * kMs, 0, 0}},
-    SloPreset{"mlperf-gpt-oss-120b-interactive", {2000 * kMs, 15 * kMs, 0, 0}},
-    SloPreset{"guidellm-chat", {200 * kMs, 0, 50 * kMs, 0}},
-    SloPreset{"guidellm-rag", {300 * kMs, 0, 100 * kMs, 3000 * kMs}},
-    SloPreset{"guidellm-agent", {0, 0, 0, 5000 * kMs}},
-    SloPreset{"guidellm-content-generation", {600 * kMs, 0, 200 * kMs, 0}},
-    SloPreset{"guidellm-code-generation", {500 * kMs, 0, 150 * kMs, 0}},
-    SloPreset{"guidellm-code-completion", {0, 0, 0, 2000 * kMs}},
-};
 
 bool over(const std::optional<double>& value, uint64_t bound_ns) {
     return bound_ns != 0 && value && *value > static_cast<double>(bound_ns);
@@ -37,17 +16,6 @@ bool over_any(const RequestTimes& request, const Slo& slo) {
 }
 
 }  // namespace
-
-std::span<const SloPreset> slo_presets() {
-    return kPresets;
-}
-
-std::optional<Slo> slo_preset(std::string_view name) {
-    for (const SloPreset& preset : kPresets) {
-        if (preset.name == name) return preset.slo;
-    }
-    return std::nullopt;
-}
 
 std::optional<bool> meets(const RequestTimes& request, const Slo& slo) {
     if (request.end == RequestEnd::failed) return false;

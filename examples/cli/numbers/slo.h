@@ -1,10 +1,8 @@
-// Service-level objectives: bounds of one request, presets, who met them, goodput.
+// Service-level objectives: bounds of one request, who met them, goodput.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string_view>
 #include <vector>
 
 namespace cli {
@@ -14,13 +12,6 @@ struct Slo {
     uint64_t ttft_ns = 0, tpot_ns = 0, itl_ns = 0, e2e_ns = 0;
     bool any() const { return ttft_ns != 0 || tpot_ns != 0 || itl_ns != 0 || e2e_ns != 0; }
 };
-
-struct SloPreset {
-    std::string_view name;
-    Slo slo;
-};
-std::span<const SloPreset> slo_presets();
-std::optional<Slo> slo_preset(std::string_view name);
 
 enum class RequestEnd { completed, failed, cancelled };
 
