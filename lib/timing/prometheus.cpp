@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "timing/statistics.h"
 
 namespace takt {
@@ -31,7 +32,7 @@ std::span<const double> buckets_of(const Metric& metric) {
 
 std::string escaped(std::string_view value) {
     std::string text;
-    for (const char c : value) {
+    for (const char c : valid_utf8(value)) {
         if (c == '\\' || c == '"') text += '\\';
         if (c == '\n') {
             text += "\\n";
