@@ -163,6 +163,12 @@ takt_slo bounds(uint64_t ttft_ns, uint64_t tpot_ns, uint64_t itl_ns, uint64_t e2
     return {sizeof(takt_slo), ttft_ns, tpot_ns, itl_ns, e2e_ns};
 }
 
+std::pair<uint32_t, uint32_t> judged(const takt_timing& timing, const takt_slo& slo) {
+    std::pair<uint32_t, uint32_t> verdict;
+    CHECK(takt_timing_judge(&timing, &slo, &verdict.first, &verdict.second) == TAKT_OK);
+    return verdict;
+}
+
 // Some requests on an engine with a thread: answered, cancelled, of one token.
 void keep_busy(takt_engine* engine) {
     for (const uint32_t n : {8, 5, 1, 8}) {
@@ -346,6 +352,7 @@ TEST_CASE("Each broken bound is told once, with the token that was late and how 
         const takt_timing timing = run.four_tokens(ask);
         CHECK(timing.slo_verdict == TAKT_SLO_MISSED);
         CHECK(timing.slo_broken == c.bound);
+        CHECK(judged(timing, c.slo) == std::pair{timing.slo_verdict, timing.slo_broken});
         REQUIRE(run.misses.told.size() == 1);
         const takt_slo_miss& miss = run.misses.told[0];
         CHECK(miss.struct_size == sizeof miss);
@@ -492,7 +499,9 @@ TEST_CASE("A request that goes away is judged only where it was over a bound bef
     run.step_after(kMs);
     REQUIRE(takt_request_cancel(in_time) == TAKT_OK);
     run.step_after(kMs);
-    CHECK(run.end(in_time).slo_verdict == TAKT_SLO_NOT_JUDGED);
+    const takt_timing went = run.end(in_time);
+    CHECK(went.slo_verdict == TAKT_SLO_NOT_JUDGED);
+    CHECK(judged(went, slo) == std::pair{went.slo_verdict, went.slo_broken});
     takt_request* late = run.submit(ask);
     run.clock.ns += 6 * kMs;
     REQUIRE(takt_request_cancel(late) == TAKT_OK);
@@ -501,6 +510,7 @@ TEST_CASE("A request that goes away is judged only where it was over a bound bef
     CHECK(timing.finish_reason == TAKT_FINISH_CANCELLED);
     CHECK(timing.slo_verdict == TAKT_SLO_MISSED);
     CHECK(timing.slo_broken == TAKT_BOUND_TTFT);
+    CHECK(judged(timing, slo) == std::pair{timing.slo_verdict, timing.slo_broken});
     CHECK(run.misses.told.size() == 1);
     const takt_totals totals = totals_of(snapshot_of(run.engine()));
     CHECK(totals.slo_missed == 1);
@@ -585,6 +595,57 @@ TEST_CASE("Inside a promise's callback what waits is refused, and submit, cancel
     CHECK(takt_request_wait(other, UINT64_MAX) == TAKT_OK);
     takt_request_destroy(child);
     takt_request_destroy(other);
+}
+
+TEST_CASE("Inside a promise's callback of an engine without a thread nothing may step it") {
+    Stepped run;
+    const takt_slo slo = bounds(1, 0, 0, 0), none = bounds(0, 0, 0, 0);
+    takt_request_options ask = golden_request(2);
+    ask.slo = &none;
+    takt_request* other = run.submit(ask);
+    std::vector<takt_status> refused;
+    run.misses.hook = [&](const takt_slo_miss&) {
+        takt_event event = empty_event();
+        refused = {takt_engine_step(run.engine(), nullptr), takt_engine_generate(run.engine(), &ask, nullptr),
+                   takt_request_wait(other, UINT64_MAX), takt_request_next(other, UINT64_MAX, &event),
+                   takt_engine_destroy(run.engine())};
+    };
+    ask.slo = &slo;
+    takt_request* late = run.submit(ask);
+    run.step_after(kMs);
+    CHECK(refused == std::vector<takt_status>(5, TAKT_ERROR_INVALID_STATE));
+    CHECK(run.end(late).generated_tokens == 2);
+    CHECK(run.end(other).generated_tokens == 2);
+}
+
+TEST_CASE("A request may be destroyed by the callback that tells of its promise") {
+    for (const takt_slo& slo : {bounds(1, 0, 0, 0), bounds(0, 1, 0, 0), bounds(0, 0, 1, 0),
+                                bounds(0, 0, 0, 1), bounds(0, 0, 0, 67 * kMs - 1)}) {
+        for (const bool cancels_all : {false, true}) {
+            Stepped run;
+            std::pair<int, int> told;  // ends and releases
+            takt_request_options ask = golden_request(4);
+            ask.slo = &slo;
+            ask.user_data = &told;
+            ask.on_event = [](void* user_data, const takt_event* event) -> int32_t {
+                static_cast<decltype(told)*>(user_data)->first += event->type == TAKT_EVENT_FINISHED;
+                return TAKT_CONTINUE;
+            };
+            ask.on_release = [](void* user_data) { ++static_cast<decltype(told)*>(user_data)->second; };
+            takt_request* request = run.submit(ask);
+            run.misses.hook = [&](const takt_slo_miss&) {
+                if (cancels_all) CHECK(takt_engine_cancel_all(run.engine()) == TAKT_OK);
+                takt_request_destroy(std::exchange(request, nullptr));
+            };
+            for (const uint64_t ms : {7, 10, 20, 30, 1}) run.step_after(ms * kMs);
+            CHECK(request == nullptr);
+            CHECK(run.misses.told.size() == 1);
+            CHECK(told == std::pair{1, 1});
+            const takt_totals totals = totals_of(snapshot_of(run.engine()));
+            CHECK(totals.finished[TAKT_FINISH_CANCELLED] + totals.finished[TAKT_FINISH_LENGTH] == 1);
+            CHECK(totals.slo_missed == 1);
+        }
+    }
 }
 
 TEST_CASE("A promise's callback that throws is called no more, and nothing else ends") {
