@@ -181,15 +181,15 @@ void write_gauges(Writer& out, const Gauges& g) {
 
 std::string prometheus_text(const Statistics& statistics, const Origin& origin) {
     Writer out(origin);
-    // Samples of one name stand together.
-    std::vector<const Metric*> ordered;
-    for (const Metric& metric : metrics()) {
-        if (metric.exported) ordered.push_back(&metric);
+    std::vector<std::string_view> told;
+    for (const Metric& first : metrics()) {  // samples of one name stand together
+        if (!first.exported || std::ranges::find(told, first.prometheus) != told.end()) continue;
+        told.push_back(first.prometheus);
+        for (const Metric& metric : metrics()) {
+            if (metric.exported && metric.prometheus == first.prometheus)
+                out.histogram(metric, histogram_of(statistics, metric));
+        }
     }
-    std::ranges::stable_sort(ordered, {}, [&](const Metric* metric) {
-        return std::ranges::find(ordered, metric->prometheus, &Metric::prometheus) - ordered.begin();
-    });
-    for (const Metric* metric : ordered) out.histogram(*metric, histogram_of(statistics, *metric));
     write_requests(out, statistics.totals);
     write_drafts(out, statistics.totals);
     write_time(out, statistics.totals);
