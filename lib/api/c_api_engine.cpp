@@ -114,9 +114,12 @@ takt_status takt_engine_trace(const takt_engine* engine, takt_text_callback on_t
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(engine);
         TAKT_RETURN_IF_NULL(on_trace);
-        const EngineCalls::Call call(*engine->calls);
-        TAKT_RETURN_IF_ERROR(call.status());
-        const std::string trace = call.engine()->trace_json();
+        std::string trace;
+        {  // over before the callback, which may destroy the engine
+            const EngineCalls::Call call(*engine->calls);
+            TAKT_RETURN_IF_ERROR(call.status());
+            trace = call.engine()->trace_json();
+        }
         on_trace(user_data, trace.data(), trace.size());
         return {};
     });

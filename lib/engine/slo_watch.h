@@ -29,7 +29,7 @@ public:
     void stop_telling() { tells_ = false; }
 
 private:
-    void tell(RunningRequest& request, Bound bound, uint64_t value_ns, uint64_t at_ns);
+    void tell(RunningRequest& request, Bound bound, uint64_t value_ns, uint64_t at_ns, uint64_t token_index);
     uint64_t take_callback_ns() { return std::exchange(callback_ns_, 0); }
 
     const SloListener listener_;

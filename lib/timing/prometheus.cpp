@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "timing/statistics.h"
 
 namespace takt {
@@ -31,7 +32,7 @@ std::span<const double> buckets_of(const Metric& metric) {
 
 std::string escaped(std::string_view value) {
     std::string text;
-    for (const char c : value) {
+    for (const char c : valid_utf8(value)) {
         if (c == '\\' || c == '"') text += '\\';
         if (c == '\n') {
             text += "\\n";
@@ -180,15 +181,15 @@ void write_gauges(Writer& out, const Gauges& g) {
 
 std::string prometheus_text(const Statistics& statistics, const Origin& origin) {
     Writer out(origin);
-    // Samples of one name stand together.
-    std::vector<const Metric*> ordered;
-    for (const Metric& metric : metrics()) {
-        if (metric.exported) ordered.push_back(&metric);
+    std::vector<std::string_view> told;
+    for (const Metric& first : metrics()) {  // samples of one name stand together
+        if (!first.exported || std::ranges::find(told, first.prometheus) != told.end()) continue;
+        told.push_back(first.prometheus);
+        for (const Metric& metric : metrics()) {
+            if (metric.exported && metric.prometheus == first.prometheus)
+                out.histogram(metric, histogram_of(statistics, metric));
+        }
     }
-    std::ranges::stable_sort(ordered, {}, [&](const Metric* metric) {
-        return std::ranges::find(ordered, metric->prometheus, &Metric::prometheus) - ordered.begin();
-    });
-    for (const Metric* metric : ordered) out.histogram(*metric, histogram_of(statistics, *metric));
     write_requests(out, statistics.totals);
     write_drafts(out, statistics.totals);
     write_time(out, statistics.totals);

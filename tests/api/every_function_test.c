@@ -69,6 +69,8 @@ static void defaults(void) {
     takt_model_options m = TAKT_MODEL_OPTIONS_INIT, m2;
     takt_engine_options e = TAKT_ENGINE_OPTIONS_INIT, e2;
     takt_request_options q = TAKT_REQUEST_OPTIONS_INIT, q2;
+    takt_slo slo = TAKT_SLO_INIT;
+    CHECK(slo.struct_size == sizeof slo && (slo.ttft_ns | slo.tpot_ns | slo.itl_ns | slo.e2e_ns) == 0);
     CHECK_OK(takt_runtime_options_init(&r2, sizeof r2));
     CHECK_OK(takt_model_options_init(&m2, sizeof m2));
     CHECK_OK(takt_engine_options_init(&e2, sizeof e2));
@@ -241,6 +243,7 @@ static void asynchronous(takt_engine* engine) {
     CHECK(takt_request_status(request, &message) == TAKT_OK && message != NULL && *message == '\0');
     CHECK_OK(takt_request_timing(request, &timing));
     CHECK(timing.generated_tokens == 4 && timing.e2e_ns > 0);
+    CHECK(takt_request_id(request) == event.request_id && timing.request_id == event.request_id);
     CHECK_OK(takt_request_prompt_ids(request, ids, MAX_IDS, &count));
     CHECK(count == 11 && ids[0] == 380);
     CHECK(seen.released == 0);
@@ -414,6 +417,244 @@ static void stepped(takt_model* model, takt_engine* threaded) {
     CHECK_OK(takt_engine_destroy(engine));
 }
 
+static size_t metric_index(const char* name) {
+    size_t i;
+    takt_metric_info info = {0};
+    for (i = 0; i < takt_metric_count(); ++i) {
+        info.struct_size = sizeof info;
+        CHECK_OK(takt_metric_get(i, &info));
+        if (strcmp(info.name, name) == 0) return i;
+    }
+    CHECK(strcmp(name, "a known metric") == 0);
+    return 0;
+}
+
+static takt_histogram histogram_of(const takt_snapshot* snapshot, const char* name) {
+    takt_histogram histogram = {0};
+    histogram.struct_size = sizeof histogram;
+    CHECK_OK(takt_snapshot_histogram(snapshot, metric_index(name), &histogram));
+    return histogram;
+}
+
+static void metric_names(void) {
+    size_t i;
+    CHECK(takt_metric_count() > 20);
+    for (i = 0; i < takt_metric_count(); ++i) {
+        takt_metric_info info = {0};
+        info.struct_size = sizeof info;
+        CHECK_OK(takt_metric_get(i, &info));
+        CHECK(strlen(info.name) > 0 && strlen(info.help) > 0 && metric_index(info.name) == i);
+        CHECK(strncmp(info.prometheus_name, "takt_", 5) == 0 && info.opentelemetry_name != NULL);
+        CHECK(strcmp(info.unit, "ns") == 0 || strcmp(info.unit, "tokens") == 0);
+        /* Prometheus' times are seconds. */
+        CHECK((strstr(info.prometheus_name, "_seconds") != NULL) == (strcmp(info.unit, "ns") == 0));
+    }
+    CHECK(metric_index("ttft") == 0); /* an index never changes its meaning */
+}
+
+/* What three rules say of 1 to 10: metrics.md 1.4. */
+static void percentile_rules(void) {
+    static const double kParts[5] = {0.5, 0.75, 0.9, 0.95, 0.99};
+    static const double kWanted[3][5] = {{5, 8, 9, 10, 10}, {6, 8, 10, 10, 10}, {5.5, 7.75, 9.1, 9.55, 9.91}};
+    uint32_t rule;
+    size_t i;
+    double value = 0;
+    for (rule = TAKT_PERCENTILE_NEAREST_RANK; rule <= TAKT_PERCENTILE_LINEAR; ++rule) {
+        double samples[10] = {7, 2, 10, 1, 9, 4, 3, 8, 6, 5};
+        for (i = 0; i < 5; ++i) {
+            CHECK_OK(takt_percentile(samples, 10, kParts[i], rule, &value));
+            CHECK(value > kWanted[rule][i] - 1e-12 && value < kWanted[rule][i] + 1e-12);
+        }
+        for (i = 0; i < 10; ++i) CHECK(samples[i] == (double)i + 1);
+        CHECK_OK(takt_percentile(samples, 10, 0, rule, &value));
+        CHECK(value == 1);
+        CHECK_OK(takt_percentile(samples, 10, 1, rule, &value));
+        CHECK(value == 10);
+    }
+    CHECK_OK(takt_percentile(NULL, 0, 0.5, TAKT_PERCENTILE_NEAREST_RANK, &value));
+    CHECK(value != value);
+}
+
+static void slo_presets(void) {
+    size_t i, known = 0;
+    CHECK(takt_slo_preset_count() == 16);
+    for (i = 0; i < takt_slo_preset_count(); ++i) {
+        takt_slo_preset preset = {0};
+        const takt_slo* slo = &preset.slo;
+        preset.struct_size = sizeof preset;
+        CHECK_OK(takt_slo_preset_get(i, &preset));
+        CHECK(strlen(preset.name) > 0 && preset.percentile > 0.5 && preset.percentile < 1);
+        CHECK(slo->struct_size == sizeof *slo &&
+              (slo->ttft_ns | slo->tpot_ns | slo->itl_ns | slo->e2e_ns) != 0);
+        if (strcmp(preset.name, "mlperf-llama3.1-8b-interactive") == 0)
+            known += slo->ttft_ns == 500000000 && slo->tpot_ns == 30000000 && slo->itl_ns == 0;
+        if (strcmp(preset.name, "guidellm-chat") == 0)
+            known += slo->ttft_ns == 200000000 && slo->tpot_ns == 0 && slo->itl_ns == 50000000;
+    }
+    CHECK(known == 2);
+}
+
+/* A value at its bound keeps it. */
+static void judge(const takt_timing* timing) {
+    takt_slo slo = TAKT_SLO_INIT;
+    uint32_t verdict = 9, broken = 9;
+    CHECK_OK(takt_timing_judge(timing, &slo, &verdict, &broken));
+    CHECK(verdict == TAKT_SLO_NOT_JUDGED && broken == 0);
+    slo.e2e_ns = timing->e2e_ns;
+    slo.ttft_ns = timing->ttft_ns;
+    CHECK_OK(takt_timing_judge(timing, &slo, &verdict, NULL));
+    CHECK(verdict == TAKT_SLO_GOOD);
+    slo.e2e_ns -= 1;
+    CHECK_OK(takt_timing_judge(timing, &slo, &verdict, &broken));
+    CHECK(verdict == TAKT_SLO_MISSED && broken == TAKT_BOUND_E2E);
+    slo.ttft_ns -= 1;
+    slo.tpot_ns = 1;
+    slo.itl_ns = 1;
+    CHECK_OK(takt_timing_judge(timing, &slo, &verdict, &broken));
+    CHECK(verdict == TAKT_SLO_MISSED &&
+          broken == (TAKT_BOUND_TTFT | TAKT_BOUND_TPOT | TAKT_BOUND_ITL | TAKT_BOUND_E2E));
+}
+
+static takt_totals totals_of(const takt_snapshot* snapshot) {
+    takt_totals totals = {0};
+    totals.struct_size = sizeof totals;
+    CHECK_OK(takt_snapshot_totals(snapshot, &totals));
+    CHECK(totals.struct_size == sizeof totals && totals.begin_ns <= totals.end_ns);
+    return totals;
+}
+
+/* Requests of 5, 4 and 1 tokens behind 11, one after the other. */
+static void check_numbers(const takt_snapshot* snapshot, uint64_t times) {
+    const takt_totals totals = totals_of(snapshot);
+    takt_histogram tokens;
+    double value = 0;
+    uint64_t count = 0;
+    CHECK(totals.finished[TAKT_FINISH_LENGTH] == 3 * times && totals.finished[TAKT_FINISH_STOP] == 0 &&
+          totals.finished[TAKT_FINISH_ERROR] == 0 && totals.shed == 0);
+    CHECK(totals.prompt_tokens == 33 * times && totals.prompt_tokens_computed == 33 * times &&
+          totals.prompt_tokens_cached == 0);
+    CHECK(totals.generated_tokens == 10 * times && totals.n_steps == 10 * times);
+    CHECK(totals.n_preemptions == 0 && totals.n_slides == 0 && totals.drafted_tokens == 0);
+    CHECK(totals.prefill_step_ns + totals.decode_step_ns == totals.step_ns);
+    CHECK(totals.read_bytes > 0 && totals.operations > 0);
+    CHECK(totals.slo_good + totals.slo_missed == 0 && totals.attainment != totals.attainment);
+    CHECK(totals.requests_per_second > 0 && totals.output_tokens_per_second > 0);
+    CHECK(histogram_of(snapshot, "ttft").count == 3 * times);
+    CHECK(histogram_of(snapshot, "e2e").count == 3 * times);
+    CHECK(histogram_of(snapshot, "tpot").count == 2 * times); /* undefined for one token */
+    CHECK(histogram_of(snapshot, "itl").count == 7 * times);
+    CHECK(histogram_of(snapshot, "step_gap").count == 7 * times);
+    CHECK(histogram_of(snapshot, "step_gap").sum == totals.gaps.total_ns);
+    CHECK(histogram_of(snapshot, "ttft_cancelled").count == 0);
+    tokens = histogram_of(snapshot, "generated_tokens");
+    CHECK(tokens.count == 3 * times && tokens.sum == 10 * times && tokens.lowest == 1 && tokens.highest == 5);
+    CHECK(tokens.p50 == 4 && tokens.p99 == 5);
+    CHECK_OK(takt_snapshot_percentile(snapshot, metric_index("generated_tokens"), 0.5,
+                                      TAKT_PERCENTILE_NEAREST_RANK, &value, &count));
+    CHECK(value == 4 && count == 3 * times);
+    CHECK_OK(takt_snapshot_percentile(snapshot, metric_index("ttft_cancelled"), 0.5, TAKT_PERCENTILE_LINEAR,
+                                      &value, NULL));
+    CHECK(value != value);
+}
+
+/* Texts by the two calls that every buffer takes; the caller frees them. */
+typedef takt_status (*text_call)(const takt_snapshot*, char*, size_t, size_t*);
+static char* text_of(const takt_snapshot* snapshot, text_call call, size_t* out_bytes) {
+    size_t bytes = 0;
+    char* text;
+    CHECK_OK(call(snapshot, NULL, 0, &bytes));
+    text = malloc(bytes + 1);
+    CHECK_OK(call(snapshot, text, bytes, out_bytes));
+    CHECK(*out_bytes == bytes);
+    text[bytes] = '\0';
+    return text;
+}
+
+static void snapshot_texts(const takt_snapshot* snapshot) {
+    takt_snapshot* again = NULL;
+    size_t bytes = 0;
+    unsigned char* data;
+    char *json = text_of(snapshot, takt_snapshot_json, &bytes), *same;
+    CHECK(json[0] == '{' && json[bytes - 1] == '}' && strstr(json, "\"engine\":\"numbers\"") != NULL);
+    CHECK(strstr(json, "\"conditions\":{") != NULL && strstr(json, "nan") == NULL);
+    CHECK_OK(takt_snapshot_export(snapshot, NULL, 0, &bytes));
+    data = malloc(bytes);
+    CHECK_OK(takt_snapshot_export(snapshot, data, bytes, &bytes));
+    CHECK_OK(takt_snapshot_import(data, bytes, &again));
+    free(data);
+    same = text_of(again, takt_snapshot_json, &bytes);
+    CHECK(strcmp(json, same) == 0);
+    takt_snapshot_destroy(again);
+    free(same);
+    free(json);
+    json = text_of(snapshot, takt_snapshot_prometheus, &bytes);
+    CHECK(strstr(json, "# TYPE takt_time_to_first_token_seconds histogram\n") != NULL);
+    CHECK(strstr(json, "takt_generation_tokens_total{") != NULL &&
+          strstr(json, "engine=\"numbers\"") != NULL);
+    CHECK(json[bytes - 1] == '\n');
+    free(json);
+}
+
+static void find_in_trace(void* user_data, const char* text, size_t text_bytes) {
+    int* found = user_data;
+    char* copy = malloc(text_bytes + 1);
+    memcpy(copy, text, text_bytes);
+    copy[text_bytes] = '\0';
+    CHECK(copy[0] == '{' && copy[text_bytes - 1] == '}' && strstr(copy, "\"traceEvents\":[") != NULL);
+    found[0] += strstr(copy, "\"cat\":\"step\"") != NULL;
+    found[1] += strstr(copy, "request 3") != NULL;
+    free(copy);
+}
+
+/* An engine of its own, so that every number is known. */
+static void numbers(takt_model* model, const takt_engine* without_trace, const int32_t* ids, size_t count) {
+    static const uint32_t kTokens[3] = {5, 4, 1};
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_timing timing = {0};
+    takt_engine* engine = NULL;
+    takt_snapshot *before = NULL, *after = NULL, *between = NULL, *both = NULL;
+    takt_totals totals;
+    int i, found[2] = {0, 0};
+    timing.struct_size = sizeof timing;
+    limits.context_tokens = 64;
+    limits.no_prefix_reuse = 1;
+    limits.trace_steps = 64;
+    limits.name = "numbers";
+    CHECK_OK(takt_engine_create(model, &limits, &engine));
+    CHECK_OK(takt_engine_snapshot(engine, &before));
+    totals = totals_of(before);
+    CHECK(totals.n_steps == 0 && totals.generated_tokens == 0 && totals.finished[TAKT_FINISH_LENGTH] == 0);
+    ask.prompt_ids = ids;
+    ask.prompt_ids_count = count;
+    ask.ignore_eos = 1;
+    for (i = 0; i < 3; ++i) {
+        ask.max_tokens = kTokens[i];
+        CHECK_OK(takt_engine_generate(engine, &ask, &timing));
+        CHECK(timing.request_id == (uint64_t)i + 1 && timing.slo_verdict == TAKT_SLO_NOT_JUDGED);
+        if (i == 0) judge(&timing);
+    }
+    CHECK_OK(takt_engine_snapshot(engine, &after));
+    CHECK_OK(takt_engine_trace(engine, find_in_trace, found));
+    CHECK(found[0] == 1 && found[1] == 1);
+    CHECK_OK(takt_engine_trace(without_trace, find_in_trace, found));
+    CHECK(found[0] == 1 && found[1] == 1);
+    CHECK_OK(takt_engine_destroy(engine));
+    check_numbers(after, 1);
+    CHECK_OK(takt_snapshot_difference(after, before, &between));
+    check_numbers(between, 1);
+    CHECK(totals_of(between).begin_ns == totals.end_ns);
+    takt_snapshot_destroy(before);
+    CHECK_OK(takt_snapshot_merge(between, after, &both));
+    check_numbers(both, 2);
+    CHECK(totals_of(both).begin_ns == totals_of(after).begin_ns); /* the longer window */
+    snapshot_texts(after);
+    takt_snapshot_destroy(between);
+    takt_snapshot_destroy(after);
+    CHECK(totals_of(both).generated_tokens == 20);
+    takt_snapshot_destroy(both);
+}
+
 static void on_step(void* user_data, const takt_step* step) {
     uint64_t* n_steps = user_data;
     CHECK(step->struct_size == sizeof *step && step->index == *n_steps);
@@ -465,6 +706,10 @@ int main(int argc, char** argv) {
     kept(engine);
     session(engine);
     stepped(model, engine);
+    metric_names();
+    percentile_rules();
+    slo_presets();
+    numbers(model, engine, ids, count);
     CHECK_OK(takt_engine_destroy(engine));
     CHECK(n_steps > 10);
     takt_model_destroy(model);

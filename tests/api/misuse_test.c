@@ -18,6 +18,8 @@ static void null_is_fine_for_destroy(void) {
     CHECK_OK(takt_engine_destroy(NULL));
     takt_request_destroy(NULL);
     takt_session_destroy(NULL);
+    takt_snapshot_destroy(NULL);
+    CHECK(takt_request_id(NULL) == 0);
     CHECK(takt_runtime_now_ns(NULL) == 0 && takt_runtime_thread_count(NULL) == 0 &&
           takt_backend_count(NULL) == 0);
     CHECK(takt_engine_context_tokens(NULL) == 0);
@@ -325,6 +327,54 @@ static void engine_create_calls(takt_model* model) {
     CHECK(engine == NULL);
 }
 
+/* What an engine's numbers are made by. */
+static void engine_number_options(takt_model* model) {
+    static const double kNone[3] = {NAN, -1, INFINITY};
+    static const char* const kPerToken[3] = {"smooth_seconds_per_token is nan",
+                                             "smooth_seconds_per_token is -1",
+                                             "smooth_seconds_per_token is inf"};
+    static const char* const kAlpha[3] = {"smooth_alpha is nan", "smooth_alpha is -1", "smooth_alpha is inf"};
+    const takt_engine_options plain = TAKT_ENGINE_OPTIONS_INIT;
+    takt_engine_options limits = plain;
+    takt_memory_plan plan = {0};
+    takt_slo slo = TAKT_SLO_INIT;
+    takt_engine* engine = NULL;
+    int i;
+    plan.struct_size = sizeof plan;
+#define REFUSED(WORD)                                                        \
+    CHECK_FAILS(INVALID, WORD, takt_engine_create(model, &limits, &engine)); \
+    CHECK(engine == NULL);                                                   \
+    CHECK_FAILS(INVALID, WORD, takt_model_plan(model, &limits, &plan));      \
+    limits = plain
+    for (i = 0; i < 3; ++i) {
+        limits.smooth_seconds_per_token = kNone[i];
+        REFUSED(kPerToken[i]);
+        limits.smooth_alpha = kNone[i];
+        REFUSED(kAlpha[i]);
+    }
+    limits.smooth_origin = 2;
+    REFUSED("smooth_origin is 2, must be 0 or 1");
+    limits.trace_steps = 1048577;
+    REFUSED("trace_steps is 1048577");
+    limits.trace_steps = UINT32_MAX;
+    REFUSED("trace_steps is 4294967295");
+    limits.reserved = 1;
+    REFUSED("reserved is 1");
+    slo.struct_size = 0;
+    limits.slo = &slo;
+    REFUSED("slo->struct_size is 0");
+    slo.struct_size = sizeof slo - 1;
+    limits.slo = &slo;
+    REFUSED("slo->struct_size is 39");
+#undef REFUSED
+    /* A program of the first release says nothing of what came later. */
+    limits.struct_size = offsetof(takt_engine_options, name);
+    limits.trace_steps = UINT32_MAX;
+    limits.smooth_alpha = NAN;
+    limits.slo = &slo;
+    CHECK_OK(takt_model_plan(model, &limits, &plan));
+}
+
 static void request_options(takt_engine* engine) {
     static const char* const stops[2] = {"x", ""};
     static const int32_t ids[3] = {1, 2, 384};
@@ -333,6 +383,7 @@ static void request_options(takt_engine* engine) {
     takt_request_options ask = plain;
     takt_request* request = NULL;
     takt_timing timing = {0};
+    takt_slo slo = TAKT_SLO_INIT;
 #define REFUSED(STATUS, WORD)                                              \
     CHECK_FAILS(STATUS, WORD, takt_engine_submit(engine, &ask, &request)); \
     CHECK(request == NULL);                                                \
@@ -381,6 +432,12 @@ static void request_options(takt_engine* engine) {
     REFUSED(INVALID, "top_p");
     FRESH, ask.repetition_penalty = 0.0f;
     REFUSED(INVALID, "repetition_penalty");
+    FRESH, ask.reserved = 3;
+    REFUSED(INVALID, "reserved is 3");
+    FRESH, slo.struct_size = 0, ask.slo = &slo;
+    REFUSED(INVALID, "slo->struct_size is 0");
+    FRESH, slo.struct_size = 8, ask.slo = &slo;
+    REFUSED(INVALID, "slo->struct_size is 8");
 #undef FRESH
 #undef REFUSED
 }
@@ -497,6 +554,183 @@ static void transfer_calls(takt_engine* engine) {
     takt_request_destroy(kept);
 }
 
+static void percentile_calls(void) {
+    double samples[3] = {3, 1, 2}, value = 7;
+    CHECK_FAILS(INVALID, "samples is NULL, count is 3", takt_percentile(NULL, 3, 0.5, 0, &value));
+    CHECK_FAILS(INVALID, "out_value", takt_percentile(samples, 3, 0.5, 0, NULL));
+    CHECK_FAILS(INVALID, "part is nan", takt_percentile(samples, 3, NAN, 0, &value));
+    CHECK_FAILS(INVALID, "part is -1", takt_percentile(samples, 3, -1, 0, &value));
+    CHECK_FAILS(INVALID, "part is 2", takt_percentile(samples, 3, 2, 0, &value));
+    CHECK_FAILS(INVALID, "part is inf", takt_percentile(samples, 3, INFINITY, 0, &value));
+    CHECK_FAILS(INVALID, "rule is 3, must be 0 to 2", takt_percentile(samples, 3, 0.5, 3, &value));
+    samples[1] = NAN;
+    CHECK_FAILS(INVALID, "samples[1] is NaN", takt_percentile(samples, 3, 0.5, 0, &value));
+    CHECK(value == 7 && samples[0] == 3 && samples[2] == 2); /* nothing was sorted or told */
+    samples[1] = INFINITY;
+    CHECK_OK(takt_percentile(samples, 3, 1, 0, &value));
+    CHECK(isinf(value));
+}
+
+static void slo_calls(void) {
+    takt_slo_preset preset = {0};
+    takt_slo slo = TAKT_SLO_INIT;
+    takt_timing timing = {0};
+    uint32_t verdict = 7, broken = 7;
+    CHECK_FAILS(INVALID, "out_preset", takt_slo_preset_get(0, NULL));
+    CHECK_FAILS(INVALID, "out_preset->struct_size is 0", takt_slo_preset_get(0, &preset));
+    preset.struct_size = sizeof preset;
+    CHECK_FAILS(INVALID, "index is 16", takt_slo_preset_get(takt_slo_preset_count(), &preset));
+    CHECK_FAILS(INVALID, "index is", takt_slo_preset_get(SIZE_MAX, &preset));
+    CHECK_FAILS(INVALID, "timing->struct_size is 0", takt_timing_judge(&timing, &slo, &verdict, &broken));
+    timing.struct_size = sizeof timing;
+    CHECK_FAILS(INVALID, "timing is NULL", takt_timing_judge(NULL, &slo, &verdict, &broken));
+    CHECK_FAILS(INVALID, "slo is NULL", takt_timing_judge(&timing, NULL, &verdict, &broken));
+    CHECK_FAILS(INVALID, "out_verdict", takt_timing_judge(&timing, &slo, NULL, &broken));
+    timing.finish_reason = 7;
+    CHECK_FAILS(INVALID, "finish_reason is 7", takt_timing_judge(&timing, &slo, &verdict, &broken));
+    timing.finish_reason = -1;
+    CHECK_FAILS(INVALID, "finish_reason is -1", takt_timing_judge(&timing, &slo, &verdict, &broken));
+    timing.finish_reason = TAKT_FINISH_STOP;
+    slo.struct_size = 39;
+    CHECK_FAILS(INVALID, "slo->struct_size is 39", takt_timing_judge(&timing, &slo, &verdict, &broken));
+    CHECK(verdict == 7 && broken == 7);
+}
+
+static void metric_calls(const takt_snapshot* snapshot) {
+    takt_metric_info info = {0};
+    takt_histogram histogram = {0};
+    takt_totals totals = {0};
+    double value = 7;
+    uint64_t count = 7;
+    const size_t none = takt_metric_count();
+    char word[32];
+    snprintf(word, sizeof word, "metric is %u", (unsigned)none);
+    CHECK_FAILS(INVALID, "out_info", takt_metric_get(0, NULL));
+    CHECK_FAILS(INVALID, "out_info->struct_size is 0", takt_metric_get(0, &info));
+    info.struct_size = sizeof info;
+    CHECK_FAILS(INVALID, word, takt_metric_get(none, &info));
+    CHECK_FAILS(INVALID, "out_totals", takt_snapshot_totals(snapshot, NULL));
+    CHECK_FAILS(INVALID, "out_totals->struct_size is 0", takt_snapshot_totals(snapshot, &totals));
+    totals.struct_size = sizeof totals;
+    CHECK_FAILS(INVALID, "snapshot", takt_snapshot_totals(NULL, &totals));
+    CHECK_FAILS(INVALID, "out_histogram", takt_snapshot_histogram(snapshot, 0, NULL));
+    CHECK_FAILS(INVALID, "out_histogram->struct_size is 0", takt_snapshot_histogram(snapshot, 0, &histogram));
+    histogram.struct_size = sizeof histogram;
+    CHECK_FAILS(INVALID, "snapshot", takt_snapshot_histogram(NULL, 0, &histogram));
+    CHECK_FAILS(INVALID, word, takt_snapshot_histogram(snapshot, none, &histogram));
+    CHECK_FAILS(INVALID, "metric is 18446744073709551615",
+                takt_snapshot_histogram(snapshot, SIZE_MAX, &histogram));
+    CHECK_FAILS(INVALID, "snapshot", takt_snapshot_percentile(NULL, 0, 0.5, 0, &value, &count));
+    CHECK_FAILS(INVALID, "out_value", takt_snapshot_percentile(snapshot, 0, 0.5, 0, NULL, &count));
+    CHECK_FAILS(INVALID, word, takt_snapshot_percentile(snapshot, none, 0.5, 0, &value, &count));
+    CHECK_FAILS(INVALID, "part is nan", takt_snapshot_percentile(snapshot, 0, NAN, 0, &value, &count));
+    CHECK_FAILS(INVALID, "part is -1", takt_snapshot_percentile(snapshot, 0, -1, 0, &value, &count));
+    CHECK_FAILS(INVALID, "part is 2", takt_snapshot_percentile(snapshot, 0, 2, 0, &value, &count));
+    CHECK_FAILS(INVALID, "rule is 3", takt_snapshot_percentile(snapshot, 0, 0.5, 3, &value, &count));
+    CHECK(value == 7 && count == 7 && histogram.count == 0);
+}
+
+static void snapshot_texts(const takt_snapshot* snapshot) {
+    char text[4] = {'#', '#', '#', '#'};
+    size_t size = 77;
+    typedef takt_status (*call)(const takt_snapshot*, char*, size_t, size_t*);
+    static const call kCalls[2] = {takt_snapshot_json, takt_snapshot_prometheus};
+    int i;
+    for (i = 0; i < 2; ++i) {
+        CHECK_FAILS(INVALID, "snapshot", kCalls[i](NULL, text, 4, &size));
+        CHECK_FAILS(INVALID, "out_bytes", kCalls[i](snapshot, text, 4, NULL));
+        CHECK_FAILS(INVALID, "out_text", kCalls[i](snapshot, NULL, 4, &size));
+        CHECK_FAILS(TAKT_ERROR_BUFFER_TOO_SMALL, "out_text holds 4", kCalls[i](snapshot, text, 4, &size));
+        CHECK(size > 1000 && text[0] == '#');
+    }
+    CHECK_FAILS(INVALID, "snapshot", takt_snapshot_export(NULL, text, 4, &size));
+    CHECK_FAILS(INVALID, "out_bytes", takt_snapshot_export(snapshot, text, 4, NULL));
+    CHECK_FAILS(INVALID, "out_data", takt_snapshot_export(snapshot, NULL, 4, &size));
+    CHECK_FAILS(TAKT_ERROR_BUFFER_TOO_SMALL, "out_data holds 4",
+                takt_snapshot_export(snapshot, text, 4, &size));
+    CHECK(size > 100 && text[0] == '#');
+}
+
+#define CORRUPT TAKT_ERROR_STATE_CORRUPT
+static void snapshot_imports(const takt_snapshot* snapshot) {
+    takt_snapshot* other = NULL;
+    unsigned char *data, noise[4096];
+    size_t size = 0, i;
+    uint32_t state = 1;
+    CHECK_OK(takt_snapshot_export(snapshot, NULL, 0, &size));
+    data = malloc(size + 1);
+    CHECK_OK(takt_snapshot_export(snapshot, data, size, &size));
+    CHECK_FAILS(INVALID, "data", takt_snapshot_import(NULL, 0, &other));
+    CHECK_FAILS(INVALID, "data", takt_snapshot_import(NULL, size, &other));
+    CHECK_FAILS(INVALID, "out_snapshot", takt_snapshot_import(data, size, NULL));
+    CHECK_FAILS(CORRUPT, "0 bytes", takt_snapshot_import(data, 0, &other));
+    CHECK_FAILS(CORRUPT, "19 bytes", takt_snapshot_import(data, 19, &other));
+    CHECK_FAILS(CORRUPT, "cut or changed", takt_snapshot_import(data, size - 1, &other));
+    CHECK_FAILS(CORRUPT, "cut or changed", takt_snapshot_import(data, size / 2, &other));
+    data[size] = 0;
+    CHECK_FAILS(CORRUPT, "cut or changed", takt_snapshot_import(data, size + 1, &other));
+    data[size / 2] ^= 1;
+    CHECK_FAILS(CORRUPT, "cut or changed", takt_snapshot_import(data, size, &other));
+    data[size / 2] ^= 1;
+    data[8] = 9; /* behind 8 bytes that say what it is */
+    CHECK_FAILS(TAKT_ERROR_STATE_MISMATCH, "version 9", takt_snapshot_import(data, size, &other));
+    data[8] = 1;
+    CHECK_OK(takt_snapshot_import(data, size, &other));
+    takt_snapshot_destroy(other);
+    other = NULL;
+    for (i = 0; i < sizeof noise; ++i) {
+        state = state * 1664525u + 1013904223u;
+        noise[i] = (unsigned char)(state >> 24);
+    }
+    CHECK_FAILS(CORRUPT, "doesn't begin", takt_snapshot_import(noise, sizeof noise, &other));
+    memcpy(noise, data, 12); /* the same with the right beginning */
+    CHECK_FAILS(CORRUPT, "cut or changed", takt_snapshot_import(noise, sizeof noise, &other));
+    memset(noise, 0, sizeof noise);
+    CHECK_FAILS(CORRUPT, "doesn't begin", takt_snapshot_import(noise, sizeof noise, &other));
+    CHECK(other == NULL);
+    free(data);
+}
+
+static void snapshot_calls(takt_model* model, takt_engine* engine) {
+    takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    takt_engine* stranger = NULL;
+    takt_snapshot *first = NULL, *second = NULL, *foreign = NULL, *out = NULL;
+    int n_calls = 0;
+    CHECK_FAILS(INVALID, "engine", takt_engine_snapshot(NULL, &out));
+    CHECK_FAILS(INVALID, "out_snapshot", takt_engine_snapshot(engine, NULL));
+    CHECK_FAILS(INVALID, "engine", takt_engine_trace(NULL, on_text, &n_calls));
+    CHECK_FAILS(INVALID, "on_trace", takt_engine_trace(engine, NULL, NULL));
+    CHECK(n_calls == 0);
+    ask.prompt = "ab";
+    ask.prompt_bytes = 2;
+    ask.max_tokens = 2;
+    CHECK_OK(takt_engine_snapshot(engine, &first));
+    CHECK_OK(takt_engine_generate(engine, &ask, NULL));
+    CHECK_OK(takt_engine_snapshot(engine, &second));
+    limits.context_tokens = 64;
+    CHECK_OK(takt_engine_create(model, &limits, &stranger));
+    CHECK_OK(takt_engine_snapshot(stranger, &foreign));
+    CHECK_OK(takt_engine_destroy(stranger));
+    CHECK_FAILS(INVALID, "later", takt_snapshot_difference(NULL, first, &out));
+    CHECK_FAILS(INVALID, "earlier", takt_snapshot_difference(second, NULL, &out));
+    CHECK_FAILS(INVALID, "out_snapshot", takt_snapshot_difference(second, first, NULL));
+    CHECK_FAILS(INVALID, "is no earlier snapshot", takt_snapshot_difference(first, second, &out));
+    CHECK_FAILS(INVALID, "is no earlier snapshot", takt_snapshot_difference(foreign, second, &out));
+    CHECK_FAILS(INVALID, "is no earlier snapshot", takt_snapshot_difference(second, foreign, &out));
+    CHECK_FAILS(INVALID, "one", takt_snapshot_merge(NULL, first, &out));
+    CHECK_FAILS(INVALID, "other", takt_snapshot_merge(first, NULL, &out));
+    CHECK_FAILS(INVALID, "out_snapshot", takt_snapshot_merge(first, second, NULL));
+    CHECK(out == NULL);
+    metric_calls(second);
+    snapshot_texts(second);
+    snapshot_imports(second);
+    takt_snapshot_destroy(first);
+    takt_snapshot_destroy(second);
+    takt_snapshot_destroy(foreign);
+    CHECK_OK(takt_engine_generate(engine, &ask, NULL)); /* and the engine goes on */
+}
+
 static void session_calls(takt_engine* engine) {
     takt_session* session = NULL;
     takt_request_options ask = TAKT_REQUEST_OPTIONS_INIT;
@@ -547,11 +781,15 @@ int main(int argc, char** argv) {
     model_calls(model);
     longer_structs(model);
     engine_create_calls(model);
+    engine_number_options(model);
     request_options(engine);
     engine_calls(engine);
     request_calls(engine);
     transfer_calls(engine);
     session_calls(engine);
+    percentile_calls();
+    slo_calls();
+    snapshot_calls(model, engine);
     /* Nothing of it hurt what was there. */
     CHECK(takt_engine_context_tokens(engine) == 64);
     takt_runtime_destroy(runtime);

@@ -186,3 +186,48 @@ TEST_CASE("Memory that runs out in a fork, an export or an import is a status") 
     });
     takt_request_destroy(pin);
 }
+
+TEST_CASE("Memory that runs out in a snapshot, and in what is made from one, is a status") {
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    limits.trace_steps = 8;
+    Stack stack(limits);
+    const takt_request_options ask = golden_request(3);
+    takt_snapshot *before = nullptr, *after = nullptr;
+    REQUIRE(takt_engine_snapshot(stack.engine, &before) == TAKT_OK);
+    REQUIRE(takt_engine_generate(stack.engine, &ask, nullptr) == TAKT_OK);
+    // What a call leaves behind when it fails is nothing.
+    const auto fail_each_snapshot = [](const std::function<takt_status(takt_snapshot**)>& call) {
+        fail_each([&] {
+            takt_snapshot* snapshot = nullptr;
+            const takt_status status = call(&snapshot);
+            CHECK((snapshot == nullptr) == (status != TAKT_OK));
+            takt_snapshot_destroy(snapshot);
+            return status;
+        });
+    };
+    fail_each_snapshot([&](takt_snapshot** out) { return takt_engine_snapshot(stack.engine, out); });
+    REQUIRE(takt_engine_snapshot(stack.engine, &after) == TAKT_OK);
+    fail_each_snapshot([&](takt_snapshot** out) { return takt_snapshot_difference(after, before, out); });
+    fail_each_snapshot([&](takt_snapshot** out) { return takt_snapshot_merge(after, before, out); });
+    size_t size = 0;
+    REQUIRE(takt_snapshot_export(after, nullptr, 0, &size) == TAKT_OK);
+    std::vector<char> bytes(size);
+    REQUIRE(takt_snapshot_export(after, bytes.data(), size, &size) == TAKT_OK);
+    fail_each_snapshot([&](takt_snapshot** out) { return takt_snapshot_import(bytes.data(), size, out); });
+    fail_each([&] { return takt_snapshot_export(after, nullptr, 0, &size); });
+    fail_each([&] { return takt_snapshot_json(after, nullptr, 0, &size); });
+    fail_each([&] { return takt_snapshot_prometheus(after, nullptr, 0, &size); });
+    fail_each([&] {
+        takt_histogram histogram{};
+        histogram.struct_size = sizeof histogram;
+        return takt_snapshot_histogram(after, 0, &histogram);
+    });
+    fail_each([&] {
+        double value = 0;
+        return takt_snapshot_percentile(after, 0, 0.5, TAKT_PERCENTILE_LINEAR, &value, nullptr);
+    });
+    fail_each([&] { return takt_engine_trace(stack.engine, [](void*, const char*, size_t) {}, nullptr); });
+    takt_snapshot_destroy(before);
+    takt_snapshot_destroy(after);
+    CHECK(takt_engine_generate(stack.engine, &ask, nullptr) == TAKT_OK);
+}

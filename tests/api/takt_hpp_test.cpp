@@ -1,6 +1,9 @@
 // The C++ face: owning handles, exceptions both ways.
 #include <catch2/catch.hpp>
 
+#include <cmath>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <type_traits>
 
@@ -135,6 +138,99 @@ TEST_CASE("takt.hpp tells steps and statistics, and no steps once the engine is 
     CHECK(steps.front().prefill_rows == golden_prompt().size());
     session.send("hi", few);  // the session keeps the old engine
     CHECK(steps.size() == n_steps);
+}
+
+TEST_CASE("takt.hpp takes snapshots, which outlive everything, and carries them as bytes") {
+    std::optional<takt::Snapshot> before, after;
+    {
+        const takt::Runtime runtime;
+        const takt::Model model(runtime, tiny_model());
+        takt::EngineOptions options;
+        options.name = "numbers";
+        options.trace_steps = 8;
+        takt::Engine engine(model, options);
+        before = engine.snapshot();
+        engine.generate(golden_options(8));
+        takt::Request request = engine.submit(golden_options(4));
+        CHECK(request.wait());
+        CHECK(request.id() == 2);
+        CHECK(request.timing().request_id == 2);
+        after = engine.snapshot();
+        const std::string trace = engine.trace();
+        CHECK(trace.find("engine numbers") != std::string::npos);
+        CHECK(trace.find("\"cat\":\"step\"") != std::string::npos);
+    }
+    const takt::Snapshot between = after->since(*before);
+    CHECK(between.totals().generated_tokens == 12);
+    CHECK(between.totals().finished[TAKT_FINISH_LENGTH] == 2);
+    CHECK(between.histogram("ttft").count == 2);
+    CHECK(between.histogram("generated_tokens").sum == 12);
+    CHECK(between.percentile("generated_tokens", 0.5) == 4);
+    CHECK(between.percentile("generated_tokens", 0.5, TAKT_PERCENTILE_LINEAR) == 6);
+    CHECK(std::isnan(between.percentile("ttft_cancelled", 0.5)));
+    CHECK_THROWS_AS(between.histogram("tfft"), std::invalid_argument);
+    CHECK_THROWS_AS(between.percentile("", 0.5), std::invalid_argument);
+    const std::string bytes = after->to_bytes();
+    const takt::Snapshot again = takt::Snapshot::from_bytes(bytes.data(), bytes.size());
+    CHECK(again.json() == after->json());
+    CHECK(again.prometheus() == after->prometheus());
+    CHECK(again.prometheus().find("engine=\"numbers\"") != std::string::npos);
+    CHECK(again.merged_with(*after).totals().generated_tokens == 24);
+    takt::Snapshot moved = std::move(*after);
+    CHECK(moved.since(*before).totals().n_steps == between.totals().n_steps);
+    CHECK(takt::Snapshot::metrics().size() == takt_metric_count());
+    const auto status_of = [](auto call) {
+        try {
+            call();
+        } catch (const takt::Error& error) {
+            return error.status();
+        }
+        return takt_status{TAKT_OK};
+    };
+    CHECK(status_of([&] { before->since(moved); }) == TAKT_ERROR_INVALID_ARGUMENT);
+    CHECK(status_of([&] { moved.percentile("ttft", 2); }) == TAKT_ERROR_INVALID_ARGUMENT);
+    CHECK(status_of([&] { takt::Snapshot::from_bytes(bytes.data(), 40); }) == TAKT_ERROR_STATE_CORRUPT);
+}
+
+TEST_CASE("takt.hpp keeps promises by engine, request and preset, and tells those that are broken") {
+    const takt::Runtime runtime;
+    const takt::Model model(runtime, tiny_model());
+    std::vector<takt_slo_miss> misses;
+    takt::EngineOptions options;
+    options.slo = takt::Slo{1, 0, 0, 0};
+    options.on_slo_miss = [&](const takt_slo_miss& miss) { misses.push_back(miss); };
+    auto engine = std::make_unique<takt::Engine>(model, options);
+    CHECK(engine->generate(golden_options(4)).slo_broken == TAKT_BOUND_TTFT);
+    takt::RequestOptions own = golden_options(4);
+    own.slo = takt::Slo{0, 0, 0, 1};
+    CHECK(engine->generate(own).slo_broken == TAKT_BOUND_E2E);
+    own.slo = takt::Slo{};
+    CHECK(engine->generate(own).slo_verdict == TAKT_SLO_NOT_JUDGED);
+    own.slo = takt::Slo{UINT64_MAX, 0, 0, UINT64_MAX};
+    own.turn = 2;
+    CHECK(engine->generate(own).slo_verdict == TAKT_SLO_GOOD);
+    CHECK(engine->snapshot().histogram("ttft_later_turns").count == 1);
+    CHECK(engine->snapshot().totals().slo_missed == 2);
+    takt::Engine moved = std::move(*engine);
+    engine.reset();
+    CHECK(moved.generate(golden_options(1)).slo_verdict == TAKT_SLO_MISSED);
+    takt::Session session(moved);
+    moved = takt::Engine(model, {});
+    REQUIRE(misses.size() == 3);
+    CHECK(misses[0].bound == TAKT_BOUND_TTFT);
+    CHECK(misses[1].bound == TAKT_BOUND_E2E);
+    CHECK(misses[2].request_id == 5);
+    takt::RequestOptions few;
+    few.max_tokens = 2;
+    few.ignore_eos = true;
+    session.send("hi", few);  // the session keeps the old engine
+    CHECK(misses.size() == 3);
+    REQUIRE(takt::slo_preset("guidellm-chat"));
+    CHECK(takt::slo_preset("guidellm-chat")->ttft_ns == 200'000'000);
+    CHECK(takt::slo_preset("guidellm-chat")->c().itl_ns == 50'000'000);
+    CHECK_FALSE(takt::slo_preset("guidellm"));
+    options.smooth_alpha = -2;
+    CHECK_THROWS_AS(takt::Engine(model, options), takt::Error);
 }
 
 TEST_CASE("takt.hpp holds a conversation") {
