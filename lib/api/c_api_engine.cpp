@@ -105,6 +105,7 @@ takt_status takt_engine_get_statistics(const takt_engine* engine, takt_engine_st
         TAKT_RETURN_IF_ERROR(check_output(out_statistics, "out_statistics"));
         const EngineCalls::Call call(*engine->calls);
         TAKT_RETURN_IF_ERROR(call.status());
+        TAKT_RETURN_IF_ERROR(call.engine()->refuse_in_forked_child());
         write_struct(to_c(call.engine()->statistics()), out_statistics);
         return {};
     });
@@ -118,6 +119,7 @@ takt_status takt_engine_trace(const takt_engine* engine, takt_text_callback on_t
         {  // over before the callback, which may destroy the engine
             const EngineCalls::Call call(*engine->calls);
             TAKT_RETURN_IF_ERROR(call.status());
+            TAKT_RETURN_IF_ERROR(call.engine()->refuse_in_forked_child());
             trace = call.engine()->trace_json();
         }
         on_trace(user_data, trace.data(), trace.size());

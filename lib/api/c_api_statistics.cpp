@@ -77,6 +77,7 @@ takt_status takt_engine_snapshot(const takt_engine* engine, takt_snapshot** out_
         TAKT_RETURN_IF_NULL(engine);
         const EngineCalls::Call call(*engine->calls);
         TAKT_RETURN_IF_ERROR(call.status());
+        TAKT_RETURN_IF_ERROR(call.engine()->refuse_in_forked_child());
         auto snapshot = std::make_unique<takt_snapshot>();
         snapshot->origin = call.engine()->origin();
         call.engine()->snapshot(snapshot->statistics);

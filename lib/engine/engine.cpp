@@ -301,6 +301,9 @@ void Engine::cancel_all_and_wait() {
 void Engine::stop_telling() {
     impl_->worker->stop_telling();
 }
+Status Engine::refuse_in_forked_child() const {
+    return impl_->signal->refuse_in_forked_child();
+}
 bool Engine::inside_callback() const {
     return impl_->callbacks->contains_this_thread();
 }

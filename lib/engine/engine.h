@@ -101,6 +101,8 @@ public:
     // worker 0. True while requests run or wait. invalid_state inside a callback, or while another thread is
     // at it. Calls that wait for requests do the same; who only submits must call it.
     Result<bool> step();
+    // In a forked child what the worker may have locked stays locked.
+    Status refuse_in_forked_child() const;
     // True on the thread that is inside one of this engine's callbacks, or in one that holds up every engine.
     bool inside_callback() const;
     std::shared_ptr<const CallbackThreads> callback_threads() const;

@@ -35,8 +35,8 @@ double percentile(std::span<const double> sorted, double p, PercentileRule rule)
     if (sorted.empty()) return std::numeric_limits<double>::quiet_NaN();
     const PercentilePlace place = percentile_place(sorted.size(), p, rule);
     const double below = sorted[place.below], above = sorted[place.above];
-    // Equal ones may be infinite.
-    return place.between == 0 || below == above ? below : below + (above - below) * place.between;
+    if (place.between == 0 || below == above || std::isinf(below)) return below;
+    return std::isinf(above) ? above : below + (above - below) * place.between;
 }
 
 Distribution summarize(std::vector<double> samples) {

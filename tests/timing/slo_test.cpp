@@ -111,6 +111,9 @@ TEST_CASE("percentile rules are those of metric_vectors.json") {
     CHECK(percentile(infinite, 0.5, PercentileRule::linear) == INFINITY);
     CHECK(percentile(infinite, 1, PercentileRule::linear) == INFINITY);
     CHECK(percentile(infinite, 0.5) == 2);
+    const double both[] = {-INFINITY, 1, INFINITY};
+    CHECK(percentile(both, 0.25, PercentileRule::linear) == -INFINITY);
+    CHECK(percentile(both, 0.75, PercentileRule::linear) == INFINITY);
 }
 
 TEST_CASE("a value at its bound keeps it, one nanosecond more breaks it") {
