@@ -66,7 +66,7 @@ void Worker::record_end(RunningRequest& request, FinishReason reason, uint64_t e
     if (const uint64_t ns = std::exchange(request.gap.stalled_others_ns, 0); ns > 0)
         request.state->count_stalled_others(ns);
     const Timeline& timeline = request.state->own_timeline();
-    board_.record({timeline, reason, request.slo, end_ns, request.came_imported});
+    board_.record({timeline, reason, request.slo, end_ns, request.came_imported, request.sequence});
     trace_.record_end(request, reason, end_ns);
     publish_statistics();
     if (!request.slo.has_bounds()) return;

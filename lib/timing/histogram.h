@@ -51,8 +51,10 @@ public:
     bool restore(uint64_t sum, uint64_t lowest, uint64_t highest);
     bool add_bucket(uint32_t bucket, uint64_t n);  // false if it would overflow
 
-private:
+    // The sample at this place among all, from 0 and less than count().
     double value_at(uint64_t place) const;
+
+private:
     void find_ends();
 
     std::unique_ptr<uint64_t[]> counts_;

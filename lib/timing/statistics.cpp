@@ -126,6 +126,7 @@ void Statistics::record(const EndedRequest& request, const SmoothRule& smooth) {
     ++totals.finished[static_cast<size_t>(request.reason)];
     totals.n_slides += timeline.n_slides;
     totals.draft_ns += timeline.draft_ns;
+    stalled_others.add(request.number, timeline.stalled_others_ns);
     self[Series::queue].record(summary.queue_ns);
     if (timeline.scheduled_ns) {
         self[Series::prefill].record(summary.prefill_ns);
@@ -158,6 +159,7 @@ void Statistics::record_shed(const Slo& slo) {
 void Statistics::assign(const Statistics& from) {
     totals = from.totals;
     gauges = from.gauges;
+    stalled_others = from.stalled_others;
     begin_ns = from.begin_ns;
     end_ns = from.end_ns;
     for (uint32_t s = 0; s < kSeries; ++s) series[s].assign(from.series[s]);

@@ -93,6 +93,7 @@ struct EndedRequest {
     const Slo& slo;
     uint64_t ended_ns = 0;
     bool imported = false;
+    uint64_t number = 0;  // of the request
 };
 
 // Where numbers come from, for whoever reads them later.
@@ -113,6 +114,9 @@ struct Statistics {
     Totals totals;
     Gauges gauges;
     std::array<Histogram, kSeries> series;
+    // The requests whose prompts stalled others most, and for how long, all together. Of an engine from its
+    // making on, also in a difference; of a merge those of the first.
+    StallList stalled_others;
     uint64_t begin_ns = 0, end_ns = 0;  // on the runtime's clock; of a merge the longest of its windows
 
     Histogram& operator[](Series s) { return series[static_cast<size_t>(s)]; }

@@ -124,6 +124,7 @@ std::vector<std::byte> export_statistics(const Statistics& statistics, const Ori
     out.put(statistics.end_ns);
     out.put(statistics.totals);
     out.put(statistics.gauges);
+    out.put(statistics.stalled_others);
     for (const std::string* text :
          {&origin.model_name, &origin.engine, &origin.conditions, &origin.energy_method})
         out.put_text(*text);
@@ -157,6 +158,7 @@ Status import_statistics(std::span<const std::byte> bytes, Statistics& statistic
     statistics.end_ns = in.get<uint64_t>();
     statistics.totals = in.get<Totals>();
     statistics.gauges = in.get<Gauges>();
+    statistics.stalled_others = in.get<StallList>();
     for (std::string* text : {&origin.model_name, &origin.engine, &origin.conditions, &origin.energy_method})
         *text = in.get_text();
     origin.smooth.seconds_per_token = in.get<double>();

@@ -1,7 +1,10 @@
 // Statistics as one JSON object. The keys are a promise: add, never change.
 #include "timing/statistics.h"
 
-#include <cmath>
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <utility>
 
 #include "base/json_writer.h"
 
@@ -26,6 +29,50 @@ void write_histogram(JsonWriter& json, const Metric& metric, const Histogram& hi
         json.member("max", histogram.highest());
     }
     json.end_object();
+}
+
+// The same with each request that was let down as one that took for ever: null is infinity.
+void write_adjusted(JsonWriter& json, std::string_view name, const Histogram& histogram,
+                    uint64_t n_let_down) {
+    const uint64_t n = histogram.count() + n_let_down;
+    json.key(name);
+    json.begin_object();
+    json.member("n", n);
+    json.member("n_infinite", n_let_down);
+    for (const auto& [key, p] : {std::pair{"p50", 0.5}, {"p90", 0.9}, {"p95", 0.95}, {"p99", 0.99}}) {
+        json.key(key);
+        const uint64_t place = n == 0 ? 0 : percentile_place(n, p, PercentileRule::nearest_rank).below;
+        place < histogram.count() ? json.value(histogram.value_at(place)) : json.null();
+    }
+    json.end_object();
+}
+
+void write_adjusted(JsonWriter& json, const Statistics& statistics) {
+    const Totals& t = statistics.totals;
+    uint64_t n_let_down = t.shed;
+    for (uint32_t r = 1; r < kFinishReasons; ++r) {
+        if (outcome_of(static_cast<FinishReason>(r)) == RequestOutcome::failed) n_let_down += t.finished[r];
+    }
+    json.key("adjusted");
+    json.begin_object();
+    write_adjusted(json, "ttft", histogram_of(statistics, metrics().front()), n_let_down);
+    write_adjusted(json, "e2e", statistics[Series::e2e], n_let_down);
+    json.end_object();
+}
+
+void write_stalls(JsonWriter& json, const StallList& stalls) {
+    std::array<Stall, StallList::kMost> sorted = stalls.entries();
+    std::ranges::sort(sorted, std::ranges::greater(), &Stall::ns);
+    json.key("stalled_others");
+    json.begin_array();
+    for (const Stall& stall : sorted) {
+        if (stall.ns == 0) continue;
+        json.begin_object();
+        json.member("request_id", stall.request);
+        json.member("ns", stall.ns);
+        json.end_object();
+    }
+    json.end_array();
 }
 
 template <typename Values>
@@ -146,9 +193,11 @@ std::string statistics_json(const Statistics& statistics, const Origin& origin) 
     json.begin_object();
     for (const Metric& metric : metrics()) write_histogram(json, metric, histogram_of(statistics, metric));
     json.end_object();
+    write_adjusted(json, statistics);
     write_rates(json, rates, origin);
     write_promises(json, rates, statistics.totals, origin);
     write_gaps(json, statistics.totals);
+    write_stalls(json, statistics.stalled_others);
     write_totals(json, statistics.totals);
     write_gauges(json, statistics.gauges);
     json.key("conditions");

@@ -191,6 +191,32 @@ TEST_CASE("attainment and goodput count who was served, failed, shed and let dow
     CHECK(rates.smooth_goodput == Approx(smooth / 2));
 }
 
+TEST_CASE("adjusted percentiles count who was let down as infinitely late") {
+    Statistics s;
+    for (uint64_t i = 1; i <= 6; ++i) record(s, request_of({{10 * i, 1}}, 10 * i, FinishReason::stop));
+    for (int i = 0; i < 3; ++i) record(s, request_of({}, 50, FinishReason::error));
+    s.record_shed({});
+    const auto json = nlohmann::json::parse(statistics_json(s, Origin{})).at("adjusted").at("ttft");
+    CHECK(json.at("n") == 10);
+    CHECK(json.at("n_infinite") == 4);
+    CHECK(json.at("p50").get<double>() == Approx(50e6).epsilon(0.004));
+    CHECK(json.at("p90").is_null());
+}
+
+TEST_CASE("those who stalled others most are named, the worst first") {
+    Statistics s;
+    for (uint64_t i = 1; i <= 20; ++i) {
+        Request request = request_of({{40, 1}}, 41, FinishReason::stop);
+        request.timeline.stalled_others_ns = i * 100;
+        s.record({request.timeline, request.reason, request.slo, request.ended_ns, false, i}, SmoothRule{});
+    }
+    const auto json = nlohmann::json::parse(statistics_json(s, Origin{})).at("stalled_others");
+    REQUIRE(json.size() == StallList::kMost);
+    CHECK(json[0].at("request_id") == 20);
+    CHECK(json[0].at("ns") == 2000);
+    CHECK(json[7].at("request_id") == 13);
+}
+
 TEST_CASE("rates of nothing are undefined, never 0 and never infinite") {
     const Rates rates = rates_of(Statistics{}, Origin{});
     for (const double rate :
