@@ -54,6 +54,18 @@ CLI::Option* add_number_list(CLI::App& app, const std::string& flags, std::vecto
         ->default_str(fmt::format("{}", fmt::join(target, ",")));
 }
 
+CLI::Validator real_number(double lowest, double highest) {
+    const auto check = [lowest, highest](std::string& text) -> std::string {
+        double value = 0;
+        const char* const end = text.data() + text.size();
+        const std::from_chars_result parsed = std::from_chars(text.data(), end, value);
+        const bool whole = !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
+        if (whole && value >= lowest && value <= highest) return {};
+        return fmt::format("{} is no number from {:g} to {:g}", text.substr(0, 40), lowest, highest);
+    };
+    return CLI::Validator(check, "NUMBER", "number");
+}
+
 void add_common(CLI::App& app, CommonOptions& options, NeedsModel needs_model) {
     CLI::Option* model = app.add_option("-m,--model", options.model, "GGUF file");
     if (needs_model == NeedsModel::yes) model->required();

@@ -33,6 +33,8 @@ struct CommonOptions {
 
 // Whole decimal numbers up to highest; anything else is refused by value.
 CLI::Validator whole_number(uint64_t highest);
+// Finite numbers from lowest to highest; anything else, nan included, is refused by value.
+CLI::Validator real_number(double lowest, double highest);
 template <typename T>
 CLI::Option* add_number(CLI::App& app, const std::string& flags, T& target, const std::string& description) {
     return app.add_option(flags, target, description)->transform(whole_number(std::numeric_limits<T>::max()));

@@ -864,8 +864,8 @@ TAKT_API takt_status takt_snapshot_percentile(const takt_snapshot *snapshot, siz
 TAKT_API takt_status takt_percentile(double *samples, size_t count, double part, uint32_t rule, double *out_value);
 /* All of it as one JSON object: "metrics" by name, "adjusted" (TTFT and E2E with each request that failed or was shed as one that
  * took for ever; null is infinity), "rates", "roofline", "energy", "slo", "smooth_goodput", "step_gap_causes_ns", "stalled_others" (the
- * requests whose prompts stalled others most, since the engine was made), "totals", "now", and "conditions". Run conditions (CPU, ISA, kernels, threads, governor, quota, load, model, quantization, warm);
- * the rules behind the numbers are told beside them. */
+ * requests whose prompts stalled others most, since the engine was made), "totals", "now" and "conditions" (CPU, ISA, kernels,
+ * threads, governor, quota, load, model, quantization, warm). The rules behind the numbers stand beside them. */
 TAKT_API takt_status takt_snapshot_json(const takt_snapshot *snapshot, char *out_text, size_t capacity, size_t *out_bytes);
 /* Prometheus' text format 0.0.4: takt_…, labels model_name and engine. */
 TAKT_API takt_status takt_snapshot_prometheus(const takt_snapshot *snapshot, char *out_text, size_t capacity,

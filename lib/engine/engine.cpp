@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "engine/engine_impl.h"
-#include "backend/load_meter.h"
 #include "engine/memory_fit.h"
 #include "base/utf8.h"
 
@@ -81,18 +80,6 @@ Result<std::unique_ptr<Executable>> Engine::Impl::compile_program(Backend& chose
     if (executable.ok() && &of == model.get())
         costs = cost_table(**weights, kv_dtype = (*executable)->kv_dtype());
     return executable;
-}
-
-std::shared_ptr<const StepCostTable> Engine::Impl::cost_table(const PackedWeights& weights,
-                                                              std::optional<DType> kv_type) const {
-    const Program& program = *model->program();
-    const auto bytes_of = [&](WeightId id) {
-        return weights.bytes_of(id).value_or(file_bytes(program.weight(id)));
-    };
-    const auto kv_bytes = [&](uint64_t n_values) {
-        return row_bytes(kv_type.value_or(DType::f16), n_values);
-    };
-    return std::make_shared<const StepCostTable>(program, bytes_of, kv_bytes);
 }
 
 // Null without a draft model.

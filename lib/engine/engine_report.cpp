@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/load_meter.h"
 #include "base/json_writer.h"
 #include "base/os.h"
 #include "engine/engine_impl.h"
@@ -36,6 +37,18 @@ void write_machine(JsonWriter& json, const DeviceInfo& device) {
 }
 
 }  // namespace
+
+std::shared_ptr<const StepCostTable> Engine::Impl::cost_table(const PackedWeights& weights,
+                                                              std::optional<DType> kv_type) const {
+    const Program& program = *model->program();
+    const auto bytes_of = [&](WeightId id) {
+        return weights.bytes_of(id).value_or(file_bytes(program.weight(id)));
+    };
+    const auto kv_bytes = [&](uint64_t n_values) {
+        return row_bytes(kv_type.value_or(DType::f16), n_values);
+    };
+    return std::make_shared<const StepCostTable>(program, bytes_of, kv_bytes);
+}
 
 std::string Engine::Impl::run_conditions() const {
     const Result<Backend*> device = runtime->find_backend(backend);

@@ -1,5 +1,5 @@
-// What the counters cost: all that is recorded of a decode step of some requests, and of a request that ends, on one
-// thread. Not part of the suite; tests/promises/time.py sets it against a real step.
+// What the counters cost: all that is recorded of a decode step of some requests, and of a request that ends,
+// on one thread. Not part of the suite; tests/promises/time.py sets it against a real step.
 //   statistics_bench [requests]
 #include <fmt/core.h>
 
@@ -23,7 +23,8 @@ namespace {
 constexpr uint32_t kTokens = 256, kRounds = 400;
 
 double now_ns() {
-    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch()).count();
+    return std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now().time_since_epoch())
+        .count();
 }
 
 // The median over rounds of what a call takes, divided among n.
@@ -45,11 +46,15 @@ std::unique_ptr<RunningRequest> request_of(uint64_t number, std::shared_ptr<cons
     options.max_tokens = kTokens * 2;
     options.slo = Slo{UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX / 2, UINT64_MAX / 2};
     const Slo slo = *options.slo;
-    RequestState::Shared shared{std::move(clock), std::make_shared<CallbackThreads>(),
-                                std::make_shared<WorkerSignal>(), "", number, slo};
+    RequestState::Shared shared{std::move(clock),
+                                std::make_shared<CallbackThreads>(),
+                                std::make_shared<WorkerSignal>(),
+                                "",
+                                number,
+                                slo};
     auto state = std::make_shared<RequestState>(std::move(options), std::move(shared), 0, kTokens * 2);
-    auto request = std::make_unique<RunningRequest>(std::move(state), number, 3 + kTokens * 2, 32, nullptr, nullptr,
-                                                    nullptr);
+    auto request = std::make_unique<RunningRequest>(std::move(state), number, 3 + kTokens * 2, 32, nullptr,
+                                                    nullptr, nullptr);
     request->n_rows = 1;
     request->tokens.push_back(5);
     request->n_computed = 3;
@@ -59,7 +64,8 @@ std::unique_ptr<RunningRequest> request_of(uint64_t number, std::shared_ptr<cons
 Timeline timeline_of_tokens() {
     Timeline timeline;
     timeline.scheduled_ns = 10;
-    for (uint64_t i = 0; i < kTokens; ++i) timeline.steps.push_back({i * 5'000'000, i * 5'003'000 + i * i, 0, 1});
+    for (uint64_t i = 0; i < kTokens; ++i)
+        timeline.steps.push_back({i * 5'000'000, i * 5'003'000 + i * i, 0, 1});
     return timeline;
 }
 
@@ -109,7 +115,9 @@ int main(int argc, char** argv) {
     const double record_ns = median_ns(1000, [&](uint32_t round) {
         for (uint64_t i = 0; i < 1000; ++i) histogram.record(1'000'000 + i * 977 * (round + 1));
     });
-    fmt::print("{{\"requests\":{},\"step_ns\":{:.1f},\"ended_ns_per_token\":{:.2f},\"histogram_record_ns\":{:.2f}}}\n",
-               n_requests, step_ns, token_ns, record_ns);
+    fmt::print(
+        "{{\"requests\":{},\"step_ns\":{:.1f},\"ended_ns_per_token\":{:.2f},\"histogram_record_ns\":{:.2f}}}"
+        "\n",
+        n_requests, step_ns, token_ns, record_ns);
     return histogram.count() == 0;
 }

@@ -155,7 +155,7 @@ class Versus(BenchTest):
     def test_wrong_usage(self):
         for flags in (["--versus", "--nothing"], ["--versus", "-t x"], ["--versus", "-t 1,2"], ["--versus", "--json"], ["--versus", "", "--csv"],
                       ["--versus-output", "x"], ["-o", self.path("x"), "--versus", "", "--versus-output", self.path("./x")],
-                      ["--slowdown", "-1"], ["--versus", "--kv f17"], ["--versus", "--help"]):
+                      ["--slowdown", "-1"], ["--slowdown", "nan"], ["--versus", "--slowdown nan"], ["--versus", "--kv f17"], ["--versus", "--help"]):
             self.fails([], "bench", "-m", LLAMA, "-p", 8, "-n", 2, "-r", 1, *flags, status=2)
 
 
@@ -222,7 +222,8 @@ class Compare(BenchTest):
         for zero in ([0], [-1], [], ["x"], None):
             self.fails(["line 1"], "bench", "--compare", good, self.write("zero", [result(zero)]))
         self.fails([], "bench", "--compare", good, status=2)
-        self.fails([], "bench", "--compare", good, good, "--confidence", 1, status=2)
+        for confidence in (1, "nan", "inf", "0.99x", "-0.99"):
+            self.fails([], "bench", "--compare", good, good, "--confidence", confidence, status=2)
         self.fails(["--model"], "bench", "-p", 8, status=2)
 
     def test_a_measured_file_is_not_different_from_itself(self):
@@ -343,7 +344,8 @@ class Scenarios(BenchTest):
         for flags in (["server"], ["interactive"], ["offline", "--rate", 5], ["offline", "--duration", 1], ["none"], ["offline", "--slo", "x"],
                       ["offline", "-b", "1,2"], ["offline", "-b", 0], ["offline", "-o", "x"], ["offline", "--versus", ""], ["offline", "--csv"],
                       ["offline", "-t", "1,2"], ["server", "--rate", 0], ["offline", "--slo-ttft", "-1"], ["offline", "--percentile-rule", "x"],
-                      ["offline", "-p", 0]):
+                      ["offline", "-p", 0], ["server", "--rate", "nan"], ["server", "--rate", 2, "--duration", "nan"],
+                      ["offline", "--slo-ttft", "nan"], ["offline", "--smooth-v", "nan"], ["offline", "--smooth-alpha", "inf"]):
             self.fails([], *run, *flags, status=2)
         self.fails(["306", "256"], "bench", "-m", LLAMA, "--scenario", "offline", "--lengths", "300/5")
         self.fails(["/no/such"], "bench", "-m", LLAMA, "--scenario", "offline", "--lengths", "/no/such")

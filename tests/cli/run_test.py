@@ -30,6 +30,47 @@ class Run(TaktTest):
             self.assertEqual(t["queue_ns"] + t["prefill_ns"] + t["decode_ns"] + t["finish_ns"], t["e2e_ns"])
             self.assertEqual(t["generated_tokens"], n)
 
+    def test_gaps_are_told_by_cause(self):
+        lines = self.well("run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 8, "--json").lines
+        timing, tokens = lines[-1]["timing"], lines[:-1]
+        self.assertNotIn("gap", tokens[0])
+        parts = [name for name in timing["gaps"] if name.endswith("_ns") and name not in ("total_ns", "stalled_by_ns")]
+        for before, token in zip(tokens, tokens[1:]):
+            self.assertEqual(token["gap"]["total_ns"], token["ready_ns"] - before["ready_ns"])
+            self.assertEqual(sum(token["gap"][part] for part in parts), token["gap"]["total_ns"])
+        for part in ["total_ns", *parts]:
+            self.assertEqual(timing["gaps"][part], sum(token["gap"][part] for token in tokens[1:]))
+        self.assertEqual(timing["gaps"]["total_ns"], timing["decode_ns"])
+        self.assertEqual(timing["longest_gap"]["total_ns"], timing["step_gap_ns"]["max"])
+        self.assertIsNone(timing["slo"])
+
+    def test_a_timeline_has_a_bar_for_each_token(self):
+        done = self.well("run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 8, "--timeline", "--ignore-eos", "--slo", "guidellm-agent")
+        bars = [line for line in done.stderr.splitlines() if " ms |" in line]
+        self.assertEqual([line.split()[0] for line in bars], ["queue", "prefill", "decode", "finish", *map(str, range(1, 8))])
+        self.assertTrue(all("#" in line for line in bars[4:]))
+        self.assertIn("SLO kept", done.stderr)
+        self.assertIn("smooth goodput", done.stderr)
+        self.assertIn("(n<100)", done.stderr)
+        self.assertEqual(len(done.stdout), len(self.well("run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 8, "--ignore-eos").stdout))
+
+    def test_a_trace_shows_every_step_and_the_request(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = folder + "/trace.json"
+            done = self.well("run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 8, "--ignore-eos", "--trace", path, "--json")
+            with open(path) as file:
+                events = json.load(file)["traceEvents"]
+            self.fails(["/dev/full"], "run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 2, "--trace", "/dev/full")
+            self.fails([folder], "run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "-n", 2, "--trace", folder)
+        steps = [event for event in events if event.get("cat") == "step"]
+        self.assertEqual(len(steps), 8)  # the prompt's gives the first token
+        self.assertTrue(all(event["dur"] >= 0 for event in events if event["ph"] == "X"))
+        phases = {event["name"]: event for event in events if event.get("cat") == "phase"}
+        timing = done.lines[-1]["timing"]
+        for phase in ("queue", "prefill", "decode"):
+            self.assertAlmostEqual(phases[phase]["dur"], timing[phase + "_ns"] / 1e3, places=2)
+        self.fails(["guidellm-chat"], "run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "--slo", "none", status=2)
+
     def test_what_is_undefined_is_null(self):
         none = self.well("run", "-m", LLAMA, "--ids", "1,2", "-n", 0, "--json").lines[-1]["timing"]
         self.assertIsNone(none["ttft_ns"])

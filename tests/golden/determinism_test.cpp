@@ -33,7 +33,8 @@ std::vector<std::string> isa_levels() {
     return (*backend)->device_info().isa_levels;
 }
 
-size_t n_rows_that_differ(const std::vector<std::vector<float>>& a, const std::vector<std::vector<float>>& b) {
+size_t n_rows_that_differ(const std::vector<std::vector<float>>& a,
+                          const std::vector<std::vector<float>>& b) {
     REQUIRE(a.size() == b.size());
     size_t n = 0;
     for (size_t i = 0; i < a.size(); ++i) {
@@ -45,7 +46,8 @@ size_t n_rows_that_differ(const std::vector<std::vector<float>>& a, const std::v
 
 }  // namespace
 
-TEST_CASE("quantized models have the same logits, bit for bit, on every instruction set, thread count and chunk") {
+TEST_CASE(
+    "quantized models have the same logits, bit for bit, on every instruction set, thread count and chunk") {
     const auto model =
         load_real_model(GENERATE(from_range(std::begin(kRealModels), std::begin(kRealModels) + 3)));
     if (!model) return;

@@ -36,7 +36,7 @@ void add_comparisons(CLI::App& app, BenchOptions& options) {
     app.add_option("--versus-output", options.versus_output, "As -o, for the results of --versus");
     app.add_option("--compare", options.compare, "Compare two files of results; needs no model")->expected(2);
     app.add_option("--confidence", options.confidence, "Of a verdict")
-        ->check(CLI::Range(0.5, 0.9999))
+        ->check(real_number(0.5, 0.9999))
         ->capture_default_str();
 }
 

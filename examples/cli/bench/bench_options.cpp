@@ -18,7 +18,7 @@ void add_side(CLI::App& app, SideOptions& options, NeedsModel needs_model) {
            "--slowdown", options.slowdown_percent,
            "Wait this many percent of a step's time behind it, to check that a comparison finds it; a "
            "prompt of one step isn't slowed down")
-        ->check(CLI::Range(0.0, 1000.0));
+        ->check(real_number(0, 1000));
 }
 
 SideOptions second_side(const SideOptions& first, const std::string& text) {

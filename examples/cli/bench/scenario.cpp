@@ -168,7 +168,7 @@ int run_scenario(const BenchOptions& options) {
 
 void add_scenario(CLI::App& app, ScenarioOptions& options) {
     app.option_defaults()->group("Scenarios");
-    const CLI::Range positive(1e-6, 1e9);
+    const CLI::Validator positive = real_number(1e-6, 1e9);
     app.add_option("--scenario", options.name,
                    "Requests instead of rates: single-stream, one after another; multi-stream, -b at once; "
                    "server, Poisson arrivals at --rate; interactive, the same with tighter bounds; offline, "
@@ -203,7 +203,7 @@ void add_scenario(CLI::App& app, ScenarioOptions& options) {
         ->capture_default_str();
     app.add_option("--smooth-alpha", options.smooth.tokens_per_second,
                    "Smooth goodput: tokens that a second of waiting costs")
-        ->check(CLI::NonNegativeNumber)
+        ->check(real_number(0, 1e9))
         ->capture_default_str();
     app.add_option("--smooth-origin", options.smooth_origin,
                    "Smooth goodput: where deadlines are counted from")
