@@ -9,8 +9,9 @@
 namespace takt {
 namespace {
 
+// One that was preempted waits for its pages until a step holds a row of it again.
 bool feels_gaps(const RunningRequest& r) {
-    return r.gap.open && !r.preempted && !r.finished;
+    return r.gap.open && !r.preempted_ns && !r.finished;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <list>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -125,7 +126,7 @@ struct RunningRequest {
     bool text_is_ahead = false;  // of what was told: its reader stopped amid the tokens of a step
     bool preempted = false;      // gave its pages away and waits
     bool scheduled = false;      // a step held a row of it
-    uint64_t preempted_ns = 0;   // when
+    std::optional<uint64_t> preempted_ns;  // when, until a step holds a row of it again
     uint64_t prefill_compute_ns = 0;
     std::shared_ptr<const RequestState> source;             // of a fork that wasn't admitted yet
     std::list<std::unique_ptr<RunningRequest>> kept_place;  // made early: an end allocates nothing

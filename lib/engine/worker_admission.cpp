@@ -125,11 +125,11 @@ void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {
         totals_.prompt_tokens_cached += request.n_computed;
     }
     request.scheduled = true;
-    if (request.preempted_ns == 0) return;
-    const uint64_t waited_ns = now_ns - std::min(now_ns, request.preempted_ns);
+    if (!request.preempted_ns) return;
+    const uint64_t waited_ns = now_ns - std::min(now_ns, *request.preempted_ns);
     if (request.n_generated() == 0) request.state->count_preempted_time(waited_ns);
     gaps_.resumed(request, waited_ns);
-    request.preempted_ns = 0;
+    request.preempted_ns.reset();
 }
 
 // Every one has its row before anyone has drafts: these take pages only where some are left.
