@@ -26,6 +26,8 @@ struct RunOptions {
     std::string prompt, ids;
     CLI::Option* prompt_given = nullptr;
     CLI::Option* ids_given = nullptr;
+    CLI::Option* slo_given = nullptr;
+    CLI::Option* trace_given = nullptr;
     std::string slo, trace;
     bool raw = false, timeline = false;
 };
@@ -66,16 +68,18 @@ void print_events(takt::Request& request, AnswerPrinter& printer, TimelineCollec
     }
 }
 
-void write_trace(const takt::Engine& engine, const std::string& path) {
+void write_trace(const takt::Engine& engine, OutputFile& file) {
     const std::string trace = engine.trace();
-    OutputFile file(path);
     file.write(trace.data(), trace.size());
     file.commit();
 }
 
 int run(const RunOptions& options) {
     check_usage(options);
-    if (!options.slo.empty()) slo_of_preset(options.slo);
+    if (options.slo_given->count() > 0) slo_of_preset(options.slo);
+    if (options.trace_given->count() > 0 && options.trace.empty()) throw WrongUsage("--trace names no file.");
+    std::optional<OutputFile> trace;  // what can't be written shows before an answer is computed
+    if (!options.trace.empty()) trace.emplace(options.trace);
     // A mistake shows before the model is read.
     if (options.ids_given->count() > 0 && parse_ids(options.ids, "--ids").empty())
         throw WrongUsage("--ids is empty.");
@@ -95,6 +99,7 @@ int run(const RunOptions& options) {
     takt::Engine engine(model, settings);
 
     AnswerPrinter printer(options.common.json);
+    const takt::Snapshot before = engine.snapshot();
     takt::Request running = engine.submit(request);
     TimelineCollector timeline;
     print_events(running, printer, timeline);
@@ -104,8 +109,8 @@ int run(const RunOptions& options) {
         if (stdout_is_terminal()) write_stdout("\n");
         write_stderr(timing_text(timing));
     }
-    if (options.timeline) write_stderr(timeline.text(timing, engine.snapshot().totals()));
-    if (!options.trace.empty()) write_trace(engine, options.trace);
+    if (options.timeline) write_stderr(timeline.text(timing, engine.snapshot().since(before).totals()));
+    if (trace) write_trace(engine, *trace);
     if (running.status() != TAKT_OK) throw Failure(running.message());
     check_interrupted();
     return 0;
@@ -124,9 +129,11 @@ Command add_run(CLI::App& app) {
         command->add_option("--ids", options->ids, "Prompt as token ids, 1,2,3; nothing is added");
     command->add_flag("--timeline", options->timeline,
                       "A bar for each token on stderr, by what it waited for");
-    command->add_option("--trace", options->trace,
-                        "Write a trace of the steps for ui.perfetto.dev or chrome://tracing to this file");
-    command->add_option("--slo", options->slo, "Bounds by name, guidellm-chat; kept or missed is told");
+    options->trace_given = command->add_option(
+        "--trace", options->trace,
+        "Write a trace of the steps for ui.perfetto.dev or chrome://tracing to this file");
+    options->slo_given =
+        command->add_option("--slo", options->slo, "Bounds by name, guidellm-chat; kept or missed is told");
     command->add_flag("--raw", options->raw,
                       "No chat template; BOS as the file says; special tokens are not parsed");
     return {command, [options] { return run(*options); }};

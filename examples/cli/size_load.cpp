@@ -105,15 +105,31 @@ double SimulatedLoad::slowest_rate() const {
     return kSlowest * 1e9 / static_cast<double>(ns);
 }
 
+double SimulatedLoad::capacity() const {
+    std::vector<takt_simulated_request> at_once;
+    for (const Lengths& lengths : lengths_)
+        at_once.push_back({0, lengths.prompt_tokens, lengths.output_tokens});
+    takt::EngineOptions roomy = engine_;
+    roomy.max_waiting = static_cast<uint32_t>(lengths_.size());
+    uint64_t last_ns = 0;
+    model_.simulate(roomy, costs_, at_once, [&](std::size_t, const takt_timing& timing) {
+        last_ns = std::max(last_ns, timing.finished_ns);
+        return !interrupted();
+    });
+    check_interrupted();
+    return static_cast<double>(lengths_.size()) * 1e9 / static_cast<double>(std::max<uint64_t>(last_ns, 1));
+}
+
 std::optional<Outcome> SimulatedLoad::most(double target) const {
     const auto reaches = [target](const Outcome& outcome) {
         return outcome.attained.share().value_or(0) >= target;
     };
-    double low = slowest_rate(), high = low;
+    const double fastest = std::min(capacity(), kMostRate);
+    double low = std::min(slowest_rate(), fastest), high = low;
     Outcome best = at(low);
     if (!reaches(best)) return std::nullopt;
-    while (high < kMostRate) {
-        high = std::min(2 * high, kMostRate);
+    while (high < fastest) {
+        high = std::min(2 * high, fastest);
         Outcome tried = at(high);
         if (!reaches(tried)) break;
         low = high;

@@ -45,8 +45,11 @@ public:
     Outcome at(double rate) const;
     // So slow that nothing waits.
     double slowest_rate() const;
-    // The largest rate whose attainment reaches the target, within a percent; nothing if even the slowest
-    // misses.
+    // Requests a second that the engine carries at most: all at once, divided by the time until the last one
+    // ends. What comes faster for ever waits for ever, whatever a sample of them says.
+    double capacity() const;
+    // The largest rate up to that whose attainment reaches the target, within a percent; nothing if even the
+    // slowest misses.
     std::optional<Outcome> most(double target) const;
 
 private:

@@ -46,15 +46,22 @@ double mean_e2e_seconds(const Outcome& outcome) {
     return sum / static_cast<double>(n) / 1e9;
 }
 
-void report(const UsersOptions& options, const Outcome& outcome) {
+// What is known of a rate: more than the engine carries piles up, and fewer users than that keep it busy.
+std::string note_on_rate(const UsersOptions& options, const Outcome& outcome, double capacity) {
+    if (outcome.rate > capacity) return "as given, more than the engine carries; Poisson arrivals";
+    if (options.rate) return "as given; Poisson arrivals";
+    return outcome.rate >= 0.99 * capacity ? "all that the engine carries; the bounds would allow more"
+                                           : "the most within the target; Poisson arrivals";
+}
+
+void report(const UsersOptions& options, const Outcome& outcome, double capacity) {
     const Attainment& attained = outcome.attained;
     const Interval bounds = wilson_95(attained.n_good, attained.n_judged);
     double tokens = 0;
     for (const RequestTimes& request : outcome.requests) tokens += static_cast<double>(request.n_tokens);
     SizeAnswer answer;
-    answer
-        .add("requests_per_second", outcome.rate,
-             options.rate ? "as given; Poisson arrivals" : "the most within the target; Poisson arrivals")
+    answer.add("requests_per_second", outcome.rate, note_on_rate(options, outcome, capacity))
+        .add("capacity_requests_per_second", capacity, "what the engine carries where it never idles")
         .add("attainment", attained.share(),
              fmt::format("{} of {} requests", attained.n_good, attained.n_judged))
         .add("attainment_low", bounds.low, "Wilson, 95 %")
@@ -62,7 +69,8 @@ void report(const UsersOptions& options, const Outcome& outcome) {
         .add("target", options.target)
         .add_text("meets_target", attained.share().value_or(0) >= options.target ? "yes" : "no");
     const double e2e = mean_e2e_seconds(outcome), think = options.think.value_or(0);
-    answer.add("users", outcome.rate * (e2e + think),
+    answer.add("users",
+               outcome.rate > capacity ? std::nullopt : std::optional<double>(outcome.rate * (e2e + think)),
                fmt::format("rate x (mean E2E of {:.3g} s + {:g} s to think)", e2e, think));
     add_percentiles(answer, "ttft", outcome, [](const RequestTimes& r) { return r.ttft_ns; });
     add_percentiles(answer, "tpot", outcome, [](const RequestTimes& r) { return r.tpot_ns; });
@@ -84,7 +92,7 @@ int users(const UsersOptions& options) {
     const takt::Model model = load_model(runtime, options.common, LoadWeights::no);
     const SimulatedLoad load(model, options);
     if (options.rate) {
-        report(options, load.at(*options.rate));
+        report(options, load.at(*options.rate), load.capacity());
         return 0;
     }
     const std::optional<Outcome> best = load.most(options.target);
@@ -93,7 +101,7 @@ int users(const UsersOptions& options) {
             fmt::format("No rate reaches an attainment of {:g}: {:.4g} of the requests meet the bounds even "
                         "where each is alone.",
                         options.target, load.at(load.slowest_rate()).attained.share().value_or(0)));
-    report(options, *best);
+    report(options, *best, load.capacity());
     return 0;
 }
 

@@ -98,8 +98,7 @@ takt_status takt_snapshot_difference(const takt_snapshot* later, const takt_snap
         TAKT_RETURN_IF_NULL(later);
         TAKT_RETURN_IF_NULL(earlier);
         auto snapshot = copy_of(*later);
-        const bool same = later->origin.engine == earlier->origin.engine &&
-                          later->origin.model_name == earlier->origin.model_name;
+        const bool same = later->origin.identity == earlier->origin.identity;
         if (!same || !snapshot->statistics.subtract(earlier->statistics)) {
             return Status(
                 StatusCode::invalid_argument,

@@ -2,12 +2,16 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <array>
+#include <chrono>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "engine/engine_impl.h"
 #include "engine/memory_fit.h"
+#include "base/checksum.h"
 #include "base/utf8.h"
 
 namespace takt {
@@ -39,6 +43,15 @@ Status no_room(size_t n_prompt, uint32_t context_tokens) {
         n_prompt == context_tokens ? " and the first generated token needs room, " : ", ";
     return Status(StatusCode::prompt_too_long,
                   fmt::format("Prompt has {} tokens{}the context holds {}.", n_prompt, more, context_tokens));
+}
+
+// From what differs between engines, processes and machines: an address and the system's clocks.
+uint64_t new_identity(const void* engine) {
+    const auto wall = std::chrono::system_clock::now().time_since_epoch().count();
+    const auto steady = std::chrono::steady_clock::now().time_since_epoch().count();
+    const std::array<uint64_t, 3> parts = {reinterpret_cast<uintptr_t>(engine), static_cast<uint64_t>(wall),
+                                           static_cast<uint64_t>(steady)};
+    return checksum64(std::as_bytes(std::span(parts)));
 }
 
 // Memory for events is taken at submit.
@@ -141,6 +154,7 @@ Result<std::shared_ptr<Engine>> Engine::create(std::shared_ptr<Runtime> runtime,
         impl->model = model;
         impl->options = std::move(planned->options);
         impl->number = runtime->next_engine_number();
+        impl->identity = new_identity(impl.get());
         impl->energy_at_begin = runtime->energy().microjoules();
         impl->texts = std::make_shared<const TokenTexts>(*model->tokenizer());
         impl->compile = make_compile_options(impl->options, *model->program());

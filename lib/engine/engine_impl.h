@@ -46,6 +46,7 @@ struct Engine::Impl {
     MemoryPlan memory;
     std::shared_ptr<const StepCostTable> costs;
     std::optional<DType> kv_dtype;
+    uint64_t identity = 0;         // see Origin
     uint32_t number = 0;           // of the runtime's engines
     uint64_t energy_at_begin = 0;  // microjoules of the runtime's meter
     std::shared_ptr<const TokenTexts> texts;

@@ -97,7 +97,8 @@ Origin Engine::origin() const {
     Origin origin;
     origin.model_name = impl_->model->config().model_name;
     origin.engine = impl_->options.name.empty() ? fmt::to_string(impl_->number) : impl_->options.name;
-    origin.conditions = impl_->run_conditions();
+    origin.conditions = {impl_->run_conditions()};
+    origin.identity = impl_->identity;
     origin.smooth = impl_->options.smooth;
     origin.energy_is_known = impl_->runtime->energy().is_readable();
     origin.energy_method = impl_->runtime->energy().method();

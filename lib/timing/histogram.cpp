@@ -52,6 +52,7 @@ uint64_t Histogram::count_up_to(uint64_t value) const {
     for (uint32_t b = first_; b < end_; ++b) {
         const uint64_t low = lowest_of(b), middle = low + (highest_of(b) - low) / 2;
         if (middle > value) break;
+        if (b == kBuckets - 1 && highest_ > value) break;  // it holds what is larger than any bucket, too
         n += counts_[b];
     }
     return n;

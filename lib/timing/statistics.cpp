@@ -199,15 +199,13 @@ void Statistics::merge(const Statistics& other) {
 }
 
 void Origin::merge(const Origin& other) {
-    const auto members = [](const std::string& json) {
-        const bool is_list = json.starts_with('[');
-        return is_list ? json.substr(1, json.size() - 2) : json;
-    };
-    if (!other.conditions.empty()) {
-        const std::string mine = members(conditions);
-        conditions = "[" + mine + (mine.empty() ? "" : ",") + members(other.conditions) + "]";
+    for (const std::string& more : other.conditions) {
+        if (conditions.size() >= kMostConditions) break;
+        if (std::ranges::find(conditions, more) == conditions.end()) conditions.push_back(more);
     }
-    if (engine != other.engine) engine += "+" + other.engine;
+    const bool is_new = ("+" + engine + "+").find("+" + other.engine + "+") == std::string::npos;
+    if (is_new && engine.size() + other.engine.size() < kLongestLabel) engine += "+" + other.engine;
+    identity = identity * 31 + other.identity;  // so that sums of the same engines have the same
     energy_is_known = false;
     energy_method.clear();
     read_bytes_per_second = int8_operations_per_second = 0;

@@ -99,13 +99,17 @@ struct EndedRequest {
 // Where numbers come from, for whoever reads them later.
 struct Origin {
     std::string model_name, engine;  // labels of Prometheus; of a merge those of the first
-    std::string conditions;          // JSON: an object, of a merge an array of them
+    std::vector<std::string>
+        conditions;  // JSON objects; of a merge those that differ, the first kMostConditions
     SmoothRule smooth;
     bool energy_is_known = false;
     std::string energy_method;  // "" where it isn't known
     // Limits that were measured on this machine, 0 where not.
     double read_bytes_per_second = 0, int8_operations_per_second = 0;
 
+    uint64_t identity = 0;  // of the engine: no other, in any process, is likely to have it
+
+    static constexpr size_t kMostConditions = 64, kLongestLabel = 256;
     // Of engines together. Limits and energy belong to one machine: of several they aren't known.
     void merge(const Origin& other);
 };

@@ -2,6 +2,7 @@
 // buckets in use; a checksum of all before it.
 #include "timing/statistics_bytes.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -125,9 +126,11 @@ std::vector<std::byte> export_statistics(const Statistics& statistics, const Ori
     out.put(statistics.totals);
     out.put(statistics.gauges);
     out.put(statistics.stalled_others);
-    for (const std::string* text :
-         {&origin.model_name, &origin.engine, &origin.conditions, &origin.energy_method})
+    for (const std::string* text : {&origin.model_name, &origin.engine, &origin.energy_method})
         out.put_text(*text);
+    out.put(static_cast<uint32_t>(origin.conditions.size()));
+    for (const std::string& one : origin.conditions) out.put_text(one);
+    out.put(origin.identity);
     out.put(origin.smooth.seconds_per_token);
     out.put(origin.smooth.alpha);
     out.put(static_cast<uint8_t>(origin.smooth.from_first_token));
@@ -159,8 +162,11 @@ Status import_statistics(std::span<const std::byte> bytes, Statistics& statistic
     statistics.totals = in.get<Totals>();
     statistics.gauges = in.get<Gauges>();
     statistics.stalled_others = in.get<StallList>();
-    for (std::string* text : {&origin.model_name, &origin.engine, &origin.conditions, &origin.energy_method})
+    for (std::string* text : {&origin.model_name, &origin.engine, &origin.energy_method})
         *text = in.get_text();
+    const auto n_conditions = in.get<uint32_t>();
+    for (uint32_t i = 0; i < n_conditions && in.ok(); ++i) origin.conditions.push_back(in.get_text());
+    origin.identity = in.get<uint64_t>();
     origin.smooth.seconds_per_token = in.get<double>();
     origin.smooth.alpha = in.get<double>();
     origin.smooth.from_first_token = in.get<uint8_t>() != 0;
@@ -177,7 +183,8 @@ Status import_statistics(std::span<const std::byte> bytes, Statistics& statistic
                          is_number(origin.int8_operations_per_second);
     if (!in.ok() || !in.at_end()) return corrupt("it has another length than it says");
     if (!numbers || statistics.end_ns < statistics.begin_ns) return corrupt("a number is none");
-    if (!origin.conditions.empty() && !nlohmann::json::accept(origin.conditions))
+    if (!std::ranges::all_of(origin.conditions,
+                             [](const std::string& one) { return nlohmann::json::accept(one); }))
         return corrupt("its conditions are no JSON");
     return {};
 }

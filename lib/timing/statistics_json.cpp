@@ -165,6 +165,15 @@ void write_rates(JsonWriter& json, const Rates& rates, const Origin& origin) {
     json.end_object();
 }
 
+// An object; of several engines a list.
+void write_conditions(JsonWriter& json, const std::vector<std::string>& conditions) {
+    if (conditions.empty()) return json.null();
+    if (conditions.size() == 1) return json.json(conditions.front());
+    json.begin_array();
+    for (const std::string& one : conditions) json.json(one);
+    json.end_array();
+}
+
 void write_gauges(JsonWriter& json, const Gauges& g) {
     json.key("now");
     json.begin_object();
@@ -201,7 +210,7 @@ std::string statistics_json(const Statistics& statistics, const Origin& origin) 
     write_totals(json, statistics.totals);
     write_gauges(json, statistics.gauges);
     json.key("conditions");
-    json.json(origin.conditions.empty() ? std::string_view("null") : origin.conditions);
+    write_conditions(json, origin.conditions);
     json.end_object();
     return json.take();
 }

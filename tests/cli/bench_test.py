@@ -153,7 +153,7 @@ class Versus(BenchTest):
         self.assertEqual((first["slowdown_percent"], second["slowdown_percent"]), (0, 1000))
 
     def test_wrong_usage(self):
-        for flags in (["--versus", "--nothing"], ["--versus", "-t x"], ["--versus", "-t 1,2"], ["--versus", "--json"], ["--versus", "", "--csv"],
+        for flags in (["-o", self.path("p"), "--plot", self.path("./p")], ["--versus", "--nothing"], ["--versus", "-t x"], ["--versus", "-t 1,2"], ["--versus", "--json"], ["--versus", "", "--csv"],
                       ["--versus-output", "x"], ["-o", self.path("x"), "--versus", "", "--versus-output", self.path("./x")],
                       ["--slowdown", "-1"], ["--slowdown", "nan"], ["--versus", "--slowdown nan"], ["--versus", "--kv f17"], ["--versus", "--help"]):
             self.fails([], "bench", "-m", LLAMA, "-p", 8, "-n", 2, "-r", 1, *flags, status=2)
@@ -349,6 +349,10 @@ class Scenarios(BenchTest):
             self.fails([], *run, *flags, status=2)
         self.fails(["306", "256"], "bench", "-m", LLAMA, "--scenario", "offline", "--lengths", "300/5")
         self.fails(["/no/such"], "bench", "-m", LLAMA, "--scenario", "offline", "--lengths", "/no/such")
+        for lengths in ("8/0", "0/8", "8-4/4-8", "8/9999999999"):
+            self.fails(["--lengths"], "bench", "-m", LLAMA, "--scenario", "offline", "--lengths", lengths, status=2)
+        for flags in (["offline", "--requests", 2**64 - 1], ["server", "--rate", "1e9", "--duration", "1e9"]):
+            self.fails(["at most" if "--rate" in flags else "--requests"], *run, *flags, status=2)
 
     def test_an_interrupt_ends_it(self):
         process = subprocess.Popen([TAKT, "bench", "-m", LLAMA, "--scenario", "server", "--rate", "0.01", "--lengths", "8/2"],

@@ -70,6 +70,8 @@ class Run(TaktTest):
         for phase in ("queue", "prefill", "decode"):
             self.assertAlmostEqual(phases[phase]["dur"], timing[phase + "_ns"] / 1e3, places=2)
         self.fails(["guidellm-chat"], "run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, "--slo", "none", status=2)
+        for flag in ("--slo", "--trace"):
+            self.fails([flag], "run", "-m", LLAMA, "--ids", GOLDEN_PROMPT, flag, "", status=2)
 
     def test_what_is_undefined_is_null(self):
         none = self.well("run", "-m", LLAMA, "--ids", "1,2", "-n", 0, "--json").lines[-1]["timing"]

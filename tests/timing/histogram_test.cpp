@@ -151,6 +151,8 @@ TEST_CASE("values below 256 are exact, and those beyond an hour keep the highest
     large.record(uint64_t{1} << 50);
     CHECK(large.percentile(0.5) == std::ldexp(1.0, 50));
     CHECK(large.count_up_to(UINT64_MAX) == 1);
+    CHECK(large.count_up_to((uint64_t{1} << 50) - 1) == 0);
+    CHECK(large.count_up_to(uint64_t{7680} * 1'000'000'000) == 0);
 }
 
 }  // namespace takt

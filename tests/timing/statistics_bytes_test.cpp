@@ -34,7 +34,7 @@ void fill(Statistics& statistics, Origin& origin) {
     statistics[Series::page_lifetime].record(uint64_t{1} << 60);  // more than the last bucket begins with
     origin.model_name = "a \"model\"";
     origin.engine = std::string("engine 0");
-    origin.conditions = R"({"warm":true,"cores":[1,2]})";
+    origin.conditions = {R"({"warm":true,"cores":[1,2]})"};
     origin.energy_is_known = true;
     origin.energy_method = "meter";
 }

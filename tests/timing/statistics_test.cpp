@@ -217,6 +217,26 @@ TEST_CASE("those who stalled others most are named, the worst first") {
     CHECK(json[7].at("request_id") == 13);
 }
 
+TEST_CASE("a sum of thousands of engines still goes out and comes back") {
+    Statistics sum, one = some_statistics();
+    Origin origin{"m", "0", {R"({"cpu":"none"})"}, {}, false, "", 0, 0, 1};
+    sum.assign(one);
+    for (int i = 1; i < 5000; ++i) {
+        const Origin other{
+            "m", std::to_string(i), {"{\"load\":" + std::to_string(i) + "}"}, {}, false, "", 0, 0, 2};
+        sum.merge(one);
+        origin.merge(other);
+    }
+    const std::vector<std::byte> bytes = export_statistics(sum, origin);
+    CHECK(bytes.size() < 100'000);
+    Statistics copy;
+    Origin from;
+    REQUIRE(import_statistics(bytes, copy, from).ok());
+    CHECK(statistics_json(copy, from) == statistics_json(sum, origin));
+    CHECK(nlohmann::json::parse(statistics_json(copy, from)).at("conditions").size() ==
+          Origin::kMostConditions);
+}
+
 TEST_CASE("rates of nothing are undefined, never 0 and never infinite") {
     const Rates rates = rates_of(Statistics{}, Origin{});
     for (const double rate :
@@ -257,7 +277,7 @@ TEST_CASE("two merged are the sum, and what is taken away again leaves the other
 
 TEST_CASE("statistics survive as bytes, and nothing else does") {
     const Statistics statistics = some_statistics();
-    Origin origin{"a \"model\"\n", "7", R"({"cpu":"none"})", {}, false, "", 0, 0};
+    Origin origin{"a \"model\"\n", "7", {R"({"cpu":"none"})"}, {}, false, "", 0, 0};
     origin.read_bytes_per_second = 1e10;
     const std::vector<std::byte> bytes = export_statistics(statistics, origin);
     Statistics copy;

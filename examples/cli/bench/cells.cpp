@@ -36,6 +36,10 @@ void check_rates(const BenchOptions& options) {
     if (!options.output.empty() && !options.versus_output.empty() &&
         same_file(options.output, options.versus_output))
         throw WrongUsage("-o and --versus-output are two files.");
+    for (const std::string* results : {&options.output, &options.versus_output}) {
+        if (!options.plot.empty() && !results->empty() && same_file(options.plot, *results))
+            throw WrongUsage("--plot is another file than the results.");
+    }
 }
 
 std::vector<Cell> cells_of(const BenchOptions& options) {

@@ -117,12 +117,22 @@ takt::EngineOptions engine_settings(const Side& side, const ScenarioRun& run, ui
 
 }  // namespace
 
+// Their times are kept until the report.
+constexpr uint64_t kMostRequests = 10'000'000;
+
 int run_scenario(const BenchOptions& options) {
     check(options);
     const ScenarioOptions& scenario = options.scenario;
     ScenarioRun run = make_run(options);
     const uint64_t n_least =
         scenario.requests != 0 ? scenario.requests : (scenario.duration_s > 0 ? 1 : kRequests);
+    if (n_least > kMostRequests)
+        throw WrongUsage(fmt::format("--requests is {}, must be 1 to {}.", n_least, kMostRequests));
+    if (scenario.rate > 0 && scenario.rate * scenario.duration_s > static_cast<double>(kMostRequests)) {
+        throw WrongUsage(fmt::format(
+            "--rate {:g} for --duration {:g} are {:.3g} requests, at most {} are issued.", scenario.rate,
+            scenario.duration_s, scenario.rate * scenario.duration_s, kMostRequests));
+    }
     std::vector<double> arrivals;
     if (scenario.rate > 0) arrivals = poisson_arrivals(scenario.rate, n_least, scenario.duration_s, run.seed);
     if (scenario.name == "offline") arrivals.assign(n_least, 0.0);

@@ -36,6 +36,9 @@ Workload::Workload(const std::string& lengths, const takt::Model& model, uint64_
     if (const std::optional<LengthMix> mix = parse_length_mix(lengths)) {
         mix_ = *mix;
         context_tokens_ = positions({mix_.prompt.high, mix_.output.high});
+    } else if (lengths.find_first_not_of("0123456789-/") == std::string::npos) {
+        throw WrongUsage(fmt::format(
+            "--lengths: {} is no P/N, P1-P2/N1-N2 or A-B of tokens from 1 on, the smaller first.", lengths));
     } else {
         read_file_of_lengths(lengths, model);
     }

@@ -11,7 +11,12 @@
 namespace cli {
 namespace {
 
-constexpr std::size_t kExactPairs = 200, kExactProduct = 2500;
+constexpr std::size_t kExactPairs = 200, kExactProduct = 2500, kExactSum = 200;
+
+// Counting the subsets of the smaller list takes time with the cube of all.
+bool is_counted(std::size_t n_first, std::size_t n_second) {
+    return n_first * n_second <= kExactProduct && n_first + n_second <= kExactSum;
+}
 
 double normal_below(double z) {
     return std::erfc(-z / std::sqrt(2.0)) / 2;
@@ -157,8 +162,11 @@ double rank_sum_p(const std::vector<double>& first, const std::vector<double>& s
     const DoubledRanks ranked = doubled_ranks(all);
     const auto end = ranked.ranks.begin() + static_cast<std::ptrdiff_t>(second.size());
     const std::size_t sum = std::accumulate(ranked.ranks.begin(), end, std::size_t{0});
-    if (first.size() * second.size() <= kExactProduct)
-        return two_sided(subset_sums(ranked.ranks, second.size()), sum);
+    if (is_counted(first.size(), second.size())) {
+        if (second.size() <= first.size()) return two_sided(subset_sums(ranked.ranks, second.size()), sum);
+        const std::size_t others = std::accumulate(end, ranked.ranks.end(), std::size_t{0});
+        return two_sided(subset_sums(ranked.ranks, first.size()), others);
+    }
     const auto m = static_cast<double>(second.size()), n = static_cast<double>(first.size()), both = m + n;
     const double variance = m * n / 12 * (both + 1 - ranked.ties / (both * (both - 1)));
     return two_sided(static_cast<double>(sum) / 2, m * (both + 1) / 2, std::sqrt(variance));
@@ -166,10 +174,10 @@ double rank_sum_p(const std::vector<double>& first, const std::vector<double>& s
 
 std::optional<std::size_t> rank_sum_critical(std::size_t n_first, std::size_t n_second, double risk) {
     const auto m = static_cast<double>(n_second), n = static_cast<double>(n_first);
-    if (n_first * n_second > kExactProduct)
-        return critical(m * n / 2, std::sqrt(m * n * (m + n + 1) / 12), risk);
-    std::vector<double> p = subset_sums(untied_ranks(n_first + n_second), n_second);
-    const std::size_t least = n_second * (n_second + 1) / 2;  // no pair where second is the larger
+    if (!is_counted(n_first, n_second)) return critical(m * n / 2, std::sqrt(m * n * (m + n + 1) / 12), risk);
+    const std::size_t fewer = std::min(n_first, n_second);  // the same from either side
+    std::vector<double> p = subset_sums(untied_ranks(n_first + n_second), fewer);
+    const std::size_t least = fewer * (fewer + 1) / 2;  // no pair where these are the larger
     p.erase(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(least));
     return critical(p, risk);
 }
