@@ -987,6 +987,20 @@ TEST_CASE("A name that isn't UTF-8 leaves the JSON and Prometheus' text in UTF-8
     CHECK(json_of(again) == json_of(snapshot));
 }
 
+TEST_CASE("Engines of one name, begun at the same moment, are told apart") {
+    takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
+    limits.name = "same";
+    Stepped one(limits), other(limits);
+    const Snapshot before = snapshot_of(one.engine());
+    const Snapshot later = snapshot_of(other.engine());
+    takt_snapshot* difference = nullptr;
+    CHECK(takt_snapshot_difference(later.get(), before.get(), &difference) == TAKT_ERROR_INVALID_ARGUMENT);
+    CHECK(difference == nullptr);
+    const Snapshot again = snapshot_of(one.engine());
+    REQUIRE(takt_snapshot_difference(again.get(), before.get(), &difference) == TAKT_OK);
+    takt_snapshot_destroy(difference);
+}
+
 TEST_CASE("A trace's callback may throw, take snapshots and destroy the engine") {
     takt_engine_options limits = TAKT_ENGINE_OPTIONS_INIT;
     limits.trace_steps = 4;

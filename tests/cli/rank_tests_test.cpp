@@ -90,6 +90,20 @@ TEST_CASE("long lists: the approximations go on where the exact tests end") {
     CHECK(large.high == Approx(small.high).margin(0.1));
 }
 
+TEST_CASE("few against many are the same from either side, and counted where that is quick") {
+    for (const auto& [n_few, n_many] : {std::pair(3, 50), {12, 60}, {1, 3000}}) {
+        Samples few, many;
+        for (int i = 0; i < n_few; ++i) few.push_back(std::sin(i) + 0.6);
+        for (int i = 0; i < n_many; ++i) many.push_back(std::cos(i * 1.3));
+        const cli::RankTest one = cli::rank_sum_test(few, many, 0.95),
+                            other = cli::rank_sum_test(many, few, 0.95);
+        CHECK(one.p_value == Approx(other.p_value));
+        CHECK(one.p_value > 0);
+        CHECK(one.estimate == Approx(-other.estimate));
+        CHECK(one.low == Approx(-other.high));
+    }
+}
+
 TEST_CASE("what can be reached at best") {
     CHECK(cli::least_signed_rank_p(8) == 2.0 / 256);
     CHECK(cli::least_rank_sum_p(5, 5) == Approx(2.0 / 252));

@@ -109,4 +109,30 @@ TEST_CASE("a pool is right after thousands of random calls") {
     }
 }
 
+TEST_CASE("a page lives from when it is taken until nobody holds it or can find it") {
+    PagePool pool(2, 4);
+    const auto lives = [&pool] {
+        const std::vector<uint64_t> all(pool.lifetimes().begin(), pool.lifetimes().end());
+        pool.forget_lifetimes();
+        return all;
+    };
+    pool.set_time(100);
+    const uint32_t a = pool.take(), b = pool.take();
+    pool.publish(a, 7, ids_of(1));
+    pool.set_time(150);
+    pool.give_back(a);  // still found
+    CHECK(lives().empty());
+    pool.give_back(b);
+    CHECK(lives() == std::vector<uint64_t>{50});
+    pool.set_time(200);
+    CHECK(pool.take() == b);
+    CHECK(pool.take() == a);  // its room is wanted now
+    CHECK(lives() == std::vector<uint64_t>{100});
+    pool.publish(a, 8, ids_of(2));
+    pool.give_back(a);
+    pool.set_time(260);
+    pool.drop_unused();
+    CHECK(lives() == std::vector<uint64_t>{60});
+}
+
 }  // namespace takt
