@@ -85,6 +85,11 @@ TEST_CASE("noise that both sides share is no noise to pairs") {
 
 TEST_CASE("repetitions that can't reach the confidence are no verdict") {
     const std::vector<double> low = {1, 2, 3, 4}, high = {11, 12, 13, 14};
+    const cli::Comparison small =
+        cli::compare_rates({100, 101, 102, 103, 104, 105}, {101.1, 102.1, 103.1, 104.1, 105.1, 106.1},
+                           Pairing::paired, 0.95, 0.02);
+    CHECK(small.verdict == Verdict::no_difference);  // sure, and of 1 %
+    CHECK(small.p_value < 0.05);
     const cli::Comparison four = cli::compare_rates(low, high, Pairing::independent, 0.99);
     CHECK(four.verdict == Verdict::too_few);
     CHECK((four.low == 0 && std::isinf(four.high)));

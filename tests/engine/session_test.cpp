@@ -60,6 +60,20 @@ TEST_CASE("each turn brings the conversation so far, and reset forgets it") {
     CHECK(talk.say("Two?") == kSystem + kSecond);
 }
 
+TEST_CASE("later turns have a series of their own, and so have prompts that were cached") {
+    Talk talk;
+    talk.say("One?");
+    talk.say("Two?");
+    talk.say("Three?");
+    talk.session->reset();
+    talk.say("One?");
+    Statistics statistics;
+    talk.engine->snapshot(statistics);
+    const auto count = [&](Series series) { return statistics[series].count(); };
+    CHECK(count(Series::ttft_first_miss) + count(Series::ttft_first_hit) == 2);
+    CHECK(count(Series::ttft_later_miss) + count(Series::ttft_later_hit) == 2);
+}
+
 TEST_CASE("a turn that fails leaves the conversation as it was") {
     Talk talk;
     talk.say("One?");

@@ -35,6 +35,9 @@ void add_comparisons(CLI::App& app, BenchOptions& options) {
                    "q8_0\"; of -m -t --backend --isa --kv --page-tokens --chunk --deterministic --slowdown");
     app.add_option("--versus-output", options.versus_output, "As -o, for the results of --versus");
     app.add_option("--compare", options.compare, "Compare two files of results; needs no model")->expected(2);
+    app.add_option("--least", options.least_percent, "A change of fewer percent than this is no difference")
+        ->check(real_number(0, 100))
+        ->capture_default_str();
     app.add_option("--confidence", options.confidence, "Of a verdict")
         ->check(real_number(0.5, 0.9999))
         ->capture_default_str();

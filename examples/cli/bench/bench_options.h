@@ -39,7 +39,7 @@ struct BenchOptions {
     std::string output, versus_output, plot;
     std::optional<std::string> versus;  // options of the second side; "": the same
     std::vector<std::string> compare;   // two files
-    double confidence = 0.99;
+    double confidence = 0.99, least_percent = 2;
     ScenarioOptions scenario;
 };
 

@@ -48,15 +48,16 @@ void note_alone(const std::vector<Json>& results, const std::vector<std::size_t>
 
 }  // namespace
 
-Json comparison_json(const Json& first, const Json& second, double confidence) {
+Json comparison_json(const Json& first, const Json& second, double confidence, double least_percent) {
     const auto a = first.at("tokens_per_second").get<std::vector<double>>();
     const auto b = second.at("tokens_per_second").get<std::vector<double>>();
     const Pairing pairing = measured_turn_about(first, second) ? Pairing::paired : Pairing::independent;
-    const Comparison result = compare_rates(a, b, pairing, confidence);
+    const Comparison result = compare_rates(a, b, pairing, confidence, least_percent / 100);
     Json json;
     json["compare"] = first.at("test");
     for (const char* key : {"tokens", "depth", "sequences"}) json[key] = first.at(key);
     json["confidence"] = confidence;
+    json["least_percent"] = least_percent;
     json["verdict"] = name_of(result.verdict);
     json["ratio"] = result.ratio;
     const bool bounded = std::isfinite(result.high);
@@ -78,6 +79,8 @@ std::string comparison_text(const Json& c) {
     const double confidence = c.at("confidence").get<double>();
     std::string text = fmt::format("{}: {}{}", test_text(c, "compare"), c.at("verdict").get<std::string>(),
                                    c.at("verdict") == "too few repetitions" ? " for a verdict" : "");
+    if (c.at("verdict") == "no difference")
+        text += fmt::format(" of {:g} %", c.at("least_percent").get<double>());
     text += fmt::format(" at {:g} %: x{:.4f}{}, {:.2f} and {:.2f} tokens/s", 100 * confidence,
                         c.at("ratio").get<double>(), interval_text(c), c.at("first_median").get<double>(),
                         c.at("second_median").get<double>());
@@ -103,7 +106,8 @@ int run_compare(const BenchOptions& options) {
         throw Failure(
             fmt::format("{} and {} have no test in common.", options.compare[0], options.compare[1]));
     for (const auto& [i, j] : matches.pairs) {
-        const Json comparison = comparison_json(first[i], second[j], options.confidence);
+        const Json comparison =
+            comparison_json(first[i], second[j], options.confidence, options.least_percent);
         write_stdout(options.side.common.json ? json_line(comparison) : comparison_text(comparison));
     }
     return 0;

@@ -207,7 +207,8 @@ private:
             printer_.result(*results[i], lanes_[i].versus);
         }
         if (lanes_.size() > 1)
-            printer_.comparison(comparison_json(*results[0], *results[1], options_.confidence));
+            printer_.comparison(
+                comparison_json(*results[0], *results[1], options_.confidence, options_.least_percent));
     }
 
     // Where the time of one step of each test goes.

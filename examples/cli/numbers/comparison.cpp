@@ -36,7 +36,7 @@ const char* name_of(Verdict verdict) {
 }
 
 Comparison compare_rates(const std::vector<double>& first, const std::vector<double>& second, Pairing pairing,
-                         double confidence) {
+                         double confidence, double least_change) {
     const std::vector<double> a = logarithms(first), b = logarithms(second);
     const bool pairs = pairing == Pairing::paired && a.size() == b.size() &&
                        within(least_signed_rank_p(a.size()), confidence);
@@ -55,7 +55,7 @@ Comparison compare_rates(const std::vector<double>& first, const std::vector<dou
     result.high = std::exp(test.high);
     result.p_value = test.p_value;
     if (!pairs && !within(least_rank_sum_p(a.size(), b.size()), confidence)) return result;
-    if (!within(test.p_value, confidence)) {
+    if (!within(test.p_value, confidence) || std::abs(test.estimate) < std::log1p(least_change)) {
         result.verdict = Verdict::no_difference;
     } else {
         result.verdict = test.estimate > 0 ? Verdict::faster : Verdict::slower;

@@ -27,9 +27,10 @@ struct Comparison {
 };
 
 // Rates are positive. Paired lists of one length are compared by the signed-rank test if that can reach the
-// confidence, all others by the rank-sum test. confidence in (0, 1).
+// confidence, all others by the rank-sum test. confidence in (0, 1). A ratio nearer to 1 than least_change is
+// no difference, however sure: two engines of one process differ by where their memory lies.
 Comparison compare_rates(const std::vector<double>& first, const std::vector<double>& second, Pairing pairing,
-                         double confidence);
+                         double confidence, double least_change = 0);
 
 // The fewest repetitions of each with which a verdict can reach the confidence.
 std::size_t least_repetitions(Pairing pairing, double confidence);
