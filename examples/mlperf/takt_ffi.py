@@ -17,6 +17,16 @@ class Distribution(ctypes.Structure):
     _fields_ = [("count", c_uint64), ("p50", c_double), ("p95", c_double), ("p99", c_double), ("max", c_double)]
 
 
+class Gap(ctypes.Structure):
+    _fields_ = [(name, c_uint64) for name in (
+        "total_ns", "own_compute_ns", "other_prefill_ns", "other_decode_ns", "page_wait_ns", "callback_ns", "other_engines_ns",
+        "scheduler_ns", "stalled_by_id", "stalled_by_ns")]
+
+
+class Stall(ctypes.Structure):
+    _fields_ = [("request_id", c_uint64), ("ns", c_uint64)]
+
+
 def struct(name, size, fields):
     """A struct that begins with struct_size, and whose size on 64-bit machines never changes."""
     made = type(name, (ctypes.Structure,), {"_fields_": [("struct_size", c_size_t), *fields]})
@@ -32,13 +42,15 @@ ModelOptions = struct("takt_model_options", 88, [
 RuntimeOptions = struct("takt_runtime_options", 56, [
     ("log", c_void_p), ("log_user_data", c_void_p), ("clock", c_void_p), ("clock_user_data", c_void_p),
     ("isa_cap", c_char_p), ("n_threads", c_uint32), ("log_level", c_int32)])
-EngineOptions = struct("takt_engine_options", 104, [
+EngineOptions = struct("takt_engine_options", 160, [
     ("backend", c_char_p), ("context_tokens", c_uint32), ("max_sequences", c_uint32), ("max_waiting", c_uint32),
     ("chunk_tokens", c_uint32), ("kv_tokens", c_uint64), ("deterministic", c_uint32), ("kv_type", c_uint32),
     ("step_gap_ns", c_uint64), ("no_prefix_reuse", c_uint32), ("page_tokens", c_uint32), ("memory_limit_bytes", c_uint64),
     ("on_step", c_void_p), ("step_user_data", c_void_p), ("draft_model", c_void_p), ("step_driven", c_uint32),
-    ("reserved", c_uint32)])
-RequestOptions = struct("takt_request_options", 208, [
+    ("reserved", c_uint32), ("name", c_char_p), ("slo", c_void_p), ("on_slo_miss", c_void_p), ("slo_user_data", c_void_p),
+    ("smooth_seconds_per_token", c_double), ("smooth_alpha", c_double), ("smooth_origin", c_uint32),
+    ("trace_steps", c_uint32)])
+RequestOptions = struct("takt_request_options", 224, [
     ("prompt", c_char_p), ("prompt_bytes", c_size_t), ("prompt_ids", POINTER(c_int32)), ("prompt_ids_count", c_size_t),
     ("stop_strings", POINTER(c_char_p)), ("stop_strings_count", c_size_t), ("stop_ids", POINTER(c_int32)),
     ("stop_ids_count", c_size_t), ("logit_bias_ids", POINTER(c_int32)), ("logit_bias_values", POINTER(c_float)),
@@ -47,14 +59,16 @@ RequestOptions = struct("takt_request_options", 208, [
     ("temperature", c_float), ("top_k", c_uint32), ("top_p", c_float), ("min_p", c_float), ("repetition_penalty", c_float),
     ("frequency_penalty", c_float), ("presence_penalty", c_float), ("penalty_tokens", c_uint32), ("ignore_eos", c_uint32),
     ("priority", c_int32), ("keep_state", c_uint32), ("drafts", c_uint32), ("max_drafts", c_uint32),
-    ("context_policy", c_uint32), ("pinned_tokens", c_uint32), ("draft_rule", c_uint32)])
-Event = struct("takt_event", 136, [
+    ("context_policy", c_uint32), ("pinned_tokens", c_uint32), ("draft_rule", c_uint32), ("slo", c_void_p),
+    ("turn", c_uint32), ("reserved", c_uint32)])
+Event = struct("takt_event", 224, [
     ("text", c_void_p), ("text_bytes", c_size_t), ("message", c_void_p), ("message_bytes", c_size_t), ("type", c_int32),
     ("token_id", c_int32), ("token_index", c_uint32), ("finish_reason", c_int32), ("status", c_int32),
     ("step_rows", c_uint32), ("submitted_ns", c_uint64), ("scheduled_ns", c_uint64), ("computed_ns", c_uint64),
     ("ready_ns", c_uint64), ("delivered_ns", c_uint64), ("compute_ns", c_uint64), ("step_tokens", c_uint32),
-    ("step_token_index", c_uint32), ("dropped_tokens", c_uint64), ("n_slides", c_uint32), ("cached_tokens", c_uint32)])
-Timing = struct("takt_timing", 432, [
+    ("step_token_index", c_uint32), ("dropped_tokens", c_uint64), ("n_slides", c_uint32), ("cached_tokens", c_uint32),
+    ("request_id", c_uint64), ("gap", Gap)])
+Timing = struct("takt_timing", 752, [
     ("submitted_ns", c_uint64), ("scheduled_ns", c_uint64), ("first_token_ns", c_uint64), ("last_token_ns", c_uint64),
     ("finished_ns", c_uint64), ("queue_ns", c_uint64), ("prefill_ns", c_uint64), ("preempted_ns", c_uint64),
     ("decode_ns", c_uint64), ("finish_ns", c_uint64), ("e2e_ns", c_uint64), ("ttft_ns", c_uint64), ("tpot_ns", c_double),
@@ -62,7 +76,9 @@ Timing = struct("takt_timing", 432, [
     ("cached_tokens", c_uint64), ("generated_tokens", c_uint64), ("prefill_tokens_per_second", c_double),
     ("decode_tokens_per_second", c_double), ("backend", ctypes.c_char * 32), ("n_threads", c_uint32),
     ("finish_reason", c_int32), ("draft_ns", c_uint64), ("drafted", c_uint32 * 16), ("accepted", c_uint32 * 16),
-    ("dropped_tokens", c_uint64), ("n_slides", c_uint32), ("n_preemptions", c_uint32)])
+    ("dropped_tokens", c_uint64), ("n_slides", c_uint32), ("n_preemptions", c_uint32), ("request_id", c_uint64),
+    ("handover_ns", c_uint64), ("gaps", Gap), ("longest_gap", Gap), ("stalled_by", Stall * 8),
+    ("stalled_others_ns", c_uint64), ("slo_verdict", c_uint32), ("slo_broken", c_uint32)])
 ModelInfo = struct("takt_model_info", 88, [
     ("family", c_char_p), ("name", c_char_p), ("fingerprint", c_uint64), ("weight_bytes", c_uint64),
     ("packed_bytes", c_uint64), ("parameter_count", c_uint64), ("vocab_size", c_uint32), ("context_tokens", c_uint32),
