@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 #include <fmt/format.h>
@@ -54,13 +55,18 @@ CLI::Option* add_number_list(CLI::App& app, const std::string& flags, std::vecto
         ->default_str(fmt::format("{}", fmt::join(target, ",")));
 }
 
+std::optional<double> finite_number(const std::string& text) {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const std::from_chars_result parsed = std::from_chars(text.data(), end, value);
+    const bool whole = !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
+    return whole && std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
 CLI::Validator real_number(double lowest, double highest) {
     const auto check = [lowest, highest](std::string& text) -> std::string {
-        double value = 0;
-        const char* const end = text.data() + text.size();
-        const std::from_chars_result parsed = std::from_chars(text.data(), end, value);
-        const bool whole = !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
-        if (whole && value >= lowest && value <= highest) return {};
+        const std::optional<double> value = finite_number(text);
+        if (value && *value >= lowest && *value <= highest) return {};
         return fmt::format("{} is no number from {:g} to {:g}", text.substr(0, 40), lowest, highest);
     };
     return CLI::Validator(check, "NUMBER", "number");

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,8 @@ struct CommonOptions {
 
 // Whole decimal numbers up to highest; anything else is refused by value.
 CLI::Validator whole_number(uint64_t highest);
+// All of the text as a finite number; nothing where it is none.
+std::optional<double> finite_number(const std::string& text);
 // Finite numbers from lowest to highest; anything else, nan included, is refused by value.
 CLI::Validator real_number(double lowest, double highest);
 template <typename T>

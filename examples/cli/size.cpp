@@ -1,7 +1,6 @@
 // takt size: what a load needs and costs, and what a machine can carry.
 #include "size.h"
 
-#include <charconv>
 #include <cmath>
 #include <memory>
 
@@ -15,12 +14,9 @@ namespace cli {
 
 CLI::Validator amount(Least least, double highest) {
     const auto read = [least, highest](std::string& text) -> std::string {
-        double value = 0;
-        const char* const end = text.data() + text.size();
-        const std::from_chars_result parsed = std::from_chars(text.data(), end, value);
-        const bool whole = !text.empty() && parsed.ec == std::errc() && parsed.ptr == end;
-        const bool enough = least == Least::zero ? value >= 0 : value > 0;
-        if (whole && std::isfinite(value) && enough && value <= highest) return {};
+        const std::optional<double> value = finite_number(text);
+        const bool enough = value && (least == Least::zero ? *value >= 0 : *value > 0);
+        if (enough && *value <= highest) return {};
         return fmt::format("{} is no number {} and at most {:g}", text.substr(0, 40),
                            least == Least::zero ? "from 0 on" : "above 0", highest);
     };

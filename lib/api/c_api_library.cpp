@@ -118,22 +118,6 @@ const char* takt_status_name(takt_status status) {
 }
 
 const char* takt_finish_reason_name(int32_t finish_reason) {
-    switch (finish_reason) {
-        case TAKT_FINISH_NONE:
-            return "none";
-        case TAKT_FINISH_STOP:
-            return "stop";
-        case TAKT_FINISH_LENGTH:
-            return "length";
-        case TAKT_FINISH_CANCELLED:
-            return "cancelled";
-        case TAKT_FINISH_CONTEXT_FULL:
-            return "context_full";
-        case TAKT_FINISH_DEADLINE:
-            return "deadline";
-        case TAKT_FINISH_ERROR:
-            return "error";
-        default:
-            return "unknown";
-    }
+    if (finish_reason < 0 || finish_reason >= static_cast<int32_t>(kFinishReasons)) return "unknown";
+    return finish_reason_name(static_cast<FinishReason>(finish_reason)).data();  // literals have their end
 }

@@ -34,15 +34,15 @@ Result<std::vector<StepCostPoint>> read_table(const takt_step_cost* items, size_
     return table;
 }
 
-Result<StepCosts> read_costs(const takt_step_costs* given) {
+Result<MeasuredStepCosts> read_costs(const takt_step_costs* given) {
     const Result<takt_step_costs> read = read_struct(given, "costs", default_step_costs());
     if (!read.ok()) return read.status();
     auto decode = read_table(read->decode, read->decode_count, "decode");
     if (!decode.ok()) return decode.status();
     auto prefill = read_table(read->prefill, read->prefill_count, "prefill");
     if (!prefill.ok()) return prefill.status();
-    return StepCosts{std::move(*decode), std::move(*prefill), read->decode_position_ns,
-                     read->prefill_position_ns};
+    return MeasuredStepCosts{std::move(*decode), std::move(*prefill), read->decode_position_ns,
+                             read->prefill_position_ns};
 }
 
 }  // namespace
@@ -59,7 +59,7 @@ takt_status takt_model_simulate(const takt_model* model, const takt_engine_optio
         if (!own.ok()) return own.status();
         const Result<EnginePlan> plan = Engine::plan(*model->runtime, *model->model, *own);
         if (!plan.ok()) return plan.status();
-        Result<StepCosts> own_costs = read_costs(costs);
+        Result<MeasuredStepCosts> own_costs = read_costs(costs);
         if (!own_costs.ok()) return own_costs.status();
         std::vector<SimulatedRequest> own_requests;
         own_requests.reserve(n_requests);

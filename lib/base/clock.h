@@ -12,6 +12,11 @@ public:
     virtual uint64_t now_ns() const = 0;  // thread-safe, never goes back
 };
 
+// From one reading to a later one; 0 where a caller's clock went back between them.
+constexpr uint64_t elapsed_ns(uint64_t begin_ns, uint64_t end_ns) {
+    return end_ns > begin_ns ? end_ns - begin_ns : 0;
+}
+
 class SteadyClock final : public Clock {
 public:
     uint64_t now_ns() const override;

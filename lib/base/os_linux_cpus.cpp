@@ -17,6 +17,8 @@
 
 #include <fmt/format.h>
 
+#include "base/os_linux_files.h"
+
 namespace takt::os {
 namespace {
 
@@ -40,13 +42,6 @@ std::vector<uint32_t> allowed_cpu_ids() {
     return ids;
 }
 
-std::string read_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
-
 // quota and period in microseconds; "max" and -1 mean none.
 uint32_t whole_cpus(std::string_view quota, std::string_view period) {
     int64_t quota_us = 0;
@@ -62,10 +57,10 @@ uint32_t whole_cpus(std::string_view quota, std::string_view period) {
 }
 
 uint32_t quota_of_folder(const std::string& folder) {
-    std::istringstream v2(read_line(folder + "/cpu.max"));
+    std::istringstream v2(first_line(folder + "/cpu.max"));
     std::string quota, period;
     if (v2 >> quota >> period) return whole_cpus(quota, period);
-    return whole_cpus(read_line(folder + "/cpu.cfs_quota_us"), read_line(folder + "/cpu.cfs_period_us"));
+    return whole_cpus(first_line(folder + "/cpu.cfs_quota_us"), first_line(folder + "/cpu.cfs_period_us"));
 }
 
 // The least quota of a group and its parents, of which each binds.
@@ -102,7 +97,7 @@ uint32_t allowed_cpus() {
 uint32_t allowed_cores(const std::string& root) {
     std::set<std::string> cores;
     for (const uint32_t cpu : allowed_cpu_ids()) {
-        std::string siblings = read_line(
+        std::string siblings = first_line(
             fmt::format("{}/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list", root, cpu));
         // Without /sys every CPU counts as a core of its own.
         cores.insert(siblings.empty() ? fmt::format("cpu{}", cpu) : std::move(siblings));

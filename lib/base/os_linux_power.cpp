@@ -8,16 +8,10 @@
 #include <fmt/format.h>
 
 #include "base/os.h"
+#include "base/os_linux_files.h"
 
 namespace takt::os {
 namespace {
-
-std::string first_line(const std::string& path) {
-    std::ifstream file(path);
-    std::string line;
-    std::getline(file, line);
-    return line;
-}
 
 std::optional<uint64_t> number_in(const std::string& path) {
     const std::string line = first_line(path);

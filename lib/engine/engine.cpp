@@ -83,16 +83,15 @@ Engine::~Engine() {
     impl_->worker->stop();
 }
 
-Result<std::unique_ptr<Executable>> Engine::Impl::compile_program(Backend& chosen, const Model& of,
-                                                                  const CompileOptions& with,
-                                                                  const LoadOptions& how) {
+Result<Engine::Impl::Compiled> Engine::Impl::compile_program(Backend& chosen, const Model& of,
+                                                             const CompileOptions& with,
+                                                             const LoadOptions& how) {
     const std::lock_guard turn(runtime->pool_mutex());
     auto weights = chosen.load_weights(*of.program(), of, runtime->weight_store(), how);
     if (!weights.ok()) return weights.status();
     auto executable = chosen.compile(of.program(), *weights, with);
-    if (executable.ok() && &of == model.get())
-        costs = cost_table(**weights, kv_dtype = (*executable)->kv_dtype());
-    return executable;
+    if (!executable.ok()) return executable.status();
+    return Compiled{std::move(*executable), std::move(*weights)};
 }
 
 // Null without a draft model.
@@ -101,20 +100,22 @@ Result<std::unique_ptr<DraftModel>> Engine::Impl::load_draft(Backend& chosen, co
     const Model& draft = *options.draft_model;
     TAKT_RETURN_IF_ERROR(chosen.supports(*draft.program()));
     const CompileOptions with = make_compile_options(options_of_draft(options), *draft.program());
-    auto executable = compile_program(chosen, draft, with, how);
-    if (!executable.ok()) return executable.status();
-    return std::make_unique<DraftModel>(*runtime, options.draft_model, std::move(*executable), with,
+    auto compiled = compile_program(chosen, draft, with, how);
+    if (!compiled.ok()) return compiled.status();
+    return std::make_unique<DraftModel>(*runtime, options.draft_model, std::move(compiled->executable), with,
                                         options.prefix_reuse);
 }
 
 Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     backend = chosen.name();
-    auto executable = compile_program(chosen, *model, compile, how);
-    if (!executable.ok()) return executable.status();
+    auto compiled = compile_program(chosen, *model, compile, how);
+    if (!compiled.ok()) return compiled.status();
+    std::unique_ptr<Executable>& executable = compiled->executable;
+    kv_dtype = executable->kv_dtype();
     auto draft = load_draft(chosen, how);
     if (!draft.ok()) return draft.status();
-    layout = StateLayout::of(*model->program(), model->fingerprint(), (*executable)->kv_dtype());
-    memory = (*executable)->memory();
+    layout = StateLayout::of(*model->program(), model->fingerprint(), executable->kv_dtype());
+    memory = executable->memory();
     if (*draft) memory += beside_model((*draft)->memory(), options.draft_model == model);
     std::vector<PagePool> pools;
     for (const uint32_t n_pages : compile.n_pages) pools.emplace_back(n_pages, compile.page_tokens);
@@ -129,9 +130,9 @@ Status Engine::Impl::load(Backend& chosen, const LoadOptions& how) {
     limits.page_tokens = options.page_tokens;
     limits.smooth = options.smooth;
     limits.trace_steps = options.trace_steps;
-    limits.costs = costs;
-    WorkerListeners listeners{{options.on_step, callbacks}, {options.on_slo_miss, callbacks}};
-    worker = std::make_shared<Worker>(runtime, model, std::move(*executable), std::move(*draft),
+    limits.costs = cost_table(*compiled->weights);
+    WorkerListeners listeners{options.on_step, options.on_slo_miss, callbacks};
+    worker = std::make_shared<Worker>(runtime, model, std::move(executable), std::move(*draft),
                                       std::move(pools), limits, signal, std::move(listeners));
     if (options.step_driven) {
         Worker::let_drive(worker);

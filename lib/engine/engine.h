@@ -37,10 +37,10 @@ struct EngineOptions {
     // Null: none. Of the same vocabulary; has pages for as many positions as the model.
     std::shared_ptr<const Model> draft_model;
     std::string packed_cache_dir;  // see LoadOptions; for weights that no load brought in before
-    std::function<void(const StepRecord&)> on_step;   // see StepListener
+    std::function<void(const StepRecord&)> on_step;   // see Listener
     std::string name;                                 // "": its number
     Slo slo;                                          // of requests without one of their own
-    std::function<void(const SloMiss&)> on_slo_miss;  // see SloListener
+    std::function<void(const SloMiss&)> on_slo_miss;  // see Listener
     SmoothRule smooth;
     uint32_t trace_steps = 0;  // see StepTrace
 };

@@ -44,7 +44,6 @@ struct Engine::Impl {
     CompileOptions compile;
     std::string backend;
     MemoryPlan memory;
-    std::shared_ptr<const StepCostTable> costs;
     std::optional<DType> kv_dtype;
     uint64_t identity = 0;         // see Origin
     uint32_t number = 0;           // of the runtime's engines
@@ -57,10 +56,13 @@ struct Engine::Impl {
 
     uint32_t vocab_size() const { return model->program()->vocab_size; }
     Status load(Backend& chosen, const LoadOptions& how);
-    Result<std::unique_ptr<Executable>> compile_program(Backend& chosen, const Model& of,
-                                                        const CompileOptions& with, const LoadOptions& how);
-    std::shared_ptr<const StepCostTable> cost_table(const PackedWeights& weights,
-                                                    std::optional<DType> kv_type) const;
+    struct Compiled {
+        std::unique_ptr<Executable> executable;
+        std::shared_ptr<const PackedWeights> weights;
+    };
+    Result<Compiled> compile_program(Backend& chosen, const Model& of, const CompileOptions& with,
+                                     const LoadOptions& how);
+    std::shared_ptr<const StepCostTable> cost_table(const PackedWeights& weights) const;
     Result<std::unique_ptr<DraftModel>> load_draft(Backend& chosen, const LoadOptions& how);
     std::unique_ptr<Drafts> new_drafts(const RequestOptions& request, uint64_t name,
                                        uint32_t max_total) const;

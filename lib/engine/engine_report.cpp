@@ -38,14 +38,13 @@ void write_machine(JsonWriter& json, const DeviceInfo& device) {
 
 }  // namespace
 
-std::shared_ptr<const StepCostTable> Engine::Impl::cost_table(const PackedWeights& weights,
-                                                              std::optional<DType> kv_type) const {
+std::shared_ptr<const StepCostTable> Engine::Impl::cost_table(const PackedWeights& weights) const {
     const Program& program = *model->program();
     const auto bytes_of = [&](WeightId id) {
         return weights.bytes_of(id).value_or(file_bytes(program.weight(id)));
     };
     const auto kv_bytes = [&](uint64_t n_values) {
-        return row_bytes(kv_type.value_or(DType::f16), n_values);
+        return row_bytes(kv_dtype.value_or(DType::f16), n_values);
     };
     return std::make_shared<const StepCostTable>(program, bytes_of, kv_bytes);
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/clock.h"
 #include "timing/step_shares.h"
 
 namespace takt {
@@ -56,7 +57,7 @@ GapParts GapKeeper::close(RunningRequest& request, uint64_t sampled_ns) const {
     GapParts parts;
     if (gap.open) {
         const Meanwhile passed = meanwhile_ - gap.since;
-        parts.total_ns = sampled_ns - std::min(sampled_ns, gap.last_token_ns);
+        parts.total_ns = elapsed_ns(gap.last_token_ns, sampled_ns);
         uint64_t left = parts.total_ns;
         const auto take = [&left](uint64_t ns) {
             const uint64_t taken = std::min(ns, left);

@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "backend/step_batch.h"
+#include "base/clock.h"
 
 namespace takt {
 
@@ -57,7 +58,7 @@ void PagePool::give_back(uint32_t page) {
 // More than can end between two looks at them are not remembered.
 void PagePool::end_life(uint32_t page) {
     if (lifetimes_.size() < lifetimes_.capacity())
-        lifetimes_.push_back(now_ns_ - std::min(now_ns_, pages_[page].taken_ns));
+        lifetimes_.push_back(elapsed_ns(pages_[page].taken_ns, now_ns_));
 }
 
 void PagePool::publish(uint32_t page, uint64_t hash, std::span<const int32_t> ids) {

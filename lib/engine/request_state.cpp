@@ -25,7 +25,6 @@ Status in_forked_child(std::string_view what) {
 RequestState::RequestState(RequestOptions options, Shared shared, uint64_t submitted_ns, uint32_t max_events)
     : options_(std::move(options)),
       shared_(std::move(shared)),
-      submitted_ns_(submitted_ns),
       pushes_(static_cast<bool>(options_.on_event)) {
     timeline_.submitted_ns = submitted_ns;
     timeline_.turn = options_.turn;

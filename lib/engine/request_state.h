@@ -52,15 +52,14 @@ public:
     std::string_view backend_name() const { return shared_.backend; }
     uint64_t number() const { return shared_.number; }
     const Slo& slo() const { return shared_.slo; }
-    uint64_t submitted_ns() const { return submitted_ns_; }
 
     // --- the worker's side, the only writer of the timeline ---
     bool cancelled() const { return cancelled_.load(std::memory_order_relaxed); }
     bool let_go() const { return let_go_; }  // its handle is gone
     // What a callback threw, or ok.
     Status callback_failure() const;
-    // Only the first time counts; true if it is. n_cached: positions of the prompt that needed no computing.
-    bool stamp_scheduled(uint64_t now_ns, uint32_t n_cached);
+    // The first step that holds a row of it. n_cached: positions of the prompt that needed no computing.
+    void stamp_scheduled(uint64_t now_ns, uint32_t n_cached);
     void count_preemption();
     void count_preempted_time(uint64_t ns);
     void count_slide(uint32_t n_dropped);
@@ -111,9 +110,7 @@ private:
 
     RequestOptions options_;
     const Shared shared_;
-    const uint64_t submitted_ns_;
-    bool was_scheduled_ = false;  // the worker's
-    const bool pushes_;           // events go to options_.on_event
+    const bool pushes_;  // events go to options_.on_event
     std::atomic<bool> cancelled_{false}, let_go_{false};
 
     mutable std::mutex mutex_;

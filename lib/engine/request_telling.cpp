@@ -1,5 +1,4 @@
 // The worker's side: what a request is told, pushed to its callback or queued, and what is counted of it.
-#include <algorithm>
 #include <exception>
 #include <new>
 #include <utility>
@@ -55,8 +54,7 @@ bool RequestState::deliver(const OnEvent& on_event, Event event) {
 bool RequestState::deliver_timed(const Event& event, uint64_t& callback_ns) {
     const uint64_t begin_ns = shared_.clock->now_ns();
     const bool go_on = deliver(options_.on_event, event);
-    const uint64_t end_ns = shared_.clock->now_ns();
-    callback_ns += end_ns - std::min(end_ns, begin_ns);
+    callback_ns += elapsed_ns(begin_ns, shared_.clock->now_ns());
     return go_on;
 }
 
@@ -65,12 +63,10 @@ Status RequestState::callback_failure() const {
     return callback_failure_;
 }
 
-bool RequestState::stamp_scheduled(uint64_t now_ns, uint32_t n_cached) {
+void RequestState::stamp_scheduled(uint64_t now_ns, uint32_t n_cached) {
     const std::lock_guard lock(mutex_);
-    if (std::exchange(was_scheduled_, true)) return false;
     if (!timeline_.scheduled_ns) timeline_.scheduled_ns = now_ns;
     timeline_.cached_tokens = n_cached;
-    return true;
 }
 
 void RequestState::stamp_handover(uint64_t begin_ns, uint64_t ns) {

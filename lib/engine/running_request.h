@@ -29,8 +29,6 @@ struct RunningRequest {
           text(std::move(texts), state->options().stop_strings),
           n_prompt(static_cast<uint32_t>(state->options().prompt_ids.size())),
           max_total(max_tokens_in_all),
-          slo(state->slo()),
-          submitted_ns(state->submitted_ns()),
           greedy(state->options().sampler.is_plain_greedy()),
           slides(state->options().context_policy == ContextPolicy::slide && state->options().max_tokens > 0),
           drafts(std::move(own_drafts)) {
@@ -65,6 +63,8 @@ struct RunningRequest {
         n_computed = std::min(n_computed, static_cast<uint32_t>(tokens.size()));
         text_is_ahead = true;
     }
+    const Slo& slo() const { return state->slo(); }
+    const Timeline& timeline() const { return state->own_timeline(); }
     // Of all that ever were, prompt included.
     uint64_t n_tokens() const { return tokens.size() + n_dropped; }
     uint32_t n_generated() const { return static_cast<uint32_t>(n_tokens() - n_prompt); }
@@ -113,19 +113,16 @@ struct RunningRequest {
     uint32_t n_computed = 0;  // positions whose keys and values are committed
     uint32_t max_total;
     GapState gap;
-    const Slo slo;
-    uint32_t told_broken = 0;  // bounds of it, as bits
-    uint64_t submitted_ns, first_token_ns = 0;
-    uint32_t n_first_tokens = 0;  // that its first step gave
-    bool greedy;                  // the backend's argmax serves
-    bool slides;                  // a full context is no end
-    bool finished = false;        // its end was told
-    bool kept = false;            // and its pages stay
+    uint32_t told_broken = 0;  // bounds of its SLO, as bits
+    bool greedy;               // the backend's argmax serves
+    bool slides;               // a full context is no end
+    bool finished = false;     // its end was told
+    bool kept = false;         // and its pages stay
     bool came_imported = false;
-    bool imported = false;       // its pages hold n_computed positions before it is admitted
-    bool text_is_ahead = false;  // of what was told: its reader stopped amid the tokens of a step
-    bool preempted = false;      // gave its pages away and waits
-    bool scheduled = false;      // a step held a row of it
+    bool imported = false;                 // its pages hold n_computed positions before it is admitted
+    bool text_is_ahead = false;            // of what was told: its reader stopped amid the tokens of a step
+    bool preempted = false;                // gave its pages away and waits
+    bool scheduled = false;                // a step held a row of it
     std::optional<uint64_t> preempted_ns;  // when, until a step holds a row of it again
     uint64_t prefill_compute_ns = 0;
     std::shared_ptr<const RequestState> source;             // of a fork that wasn't admitted yet

@@ -51,8 +51,8 @@ public:
 
 private:
     // Leaves the rows that give a token in rows_.
-    StepShape look_at(const StepBatch& batch) {
-        StepShape step;
+    StepLoad look_at(const StepBatch& batch) {
+        StepLoad step;
         rows_.clear();
         for (const BatchSequence& sequence : batch.sequences) {
             for (uint32_t i = 0; i < sequence.n_rows; ++i) {

@@ -149,7 +149,7 @@ private:
 
 }  // namespace
 
-Status simulate(std::shared_ptr<const Model> model, const EngineOptions& options, StepCosts costs,
+Status simulate(std::shared_ptr<const Model> model, const EngineOptions& options, MeasuredStepCosts costs,
                 std::span<const SimulatedRequest> requests,
                 const std::function<bool(const SimulatedEnd&)>& on_end) {
     if (options.draft_model)

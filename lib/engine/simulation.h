@@ -31,7 +31,7 @@ struct SimulatedEnd {
 // Runs the requests, given in the order of their arrival, through an engine of these options, whose backend,
 // callbacks' thread and step_driven don't matter. Prompts share nothing. on_end: once for each request in the
 // order in which they end, on this thread; false ends the simulation with `cancelled`. Needs no weights.
-Status simulate(std::shared_ptr<const Model> model, const EngineOptions& options, StepCosts costs,
+Status simulate(std::shared_ptr<const Model> model, const EngineOptions& options, MeasuredStepCosts costs,
                 std::span<const SimulatedRequest> requests,
                 const std::function<bool(const SimulatedEnd&)>& on_end);
 

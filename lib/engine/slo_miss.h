@@ -2,10 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
 
-#include "engine/callback_guard.h"
 #include "timing/slo.h"
 
 namespace takt {
@@ -16,12 +13,6 @@ struct SloMiss {
     uint64_t bound_ns = 0, value_ns = 0;  // so far: what is still to come was late already
     uint64_t at_ns = 0;
     uint64_t token_index = 0;  // the token that was late, or is
-};
-
-// Called on the worker's thread. Nothing is locked meanwhile.
-struct SloListener {
-    std::function<void(const SloMiss&)> on_miss;  // may be empty; is called no more once it threw
-    std::shared_ptr<const CallbackThreads> callbacks;
 };
 
 }  // namespace takt

@@ -11,25 +11,15 @@ void SloWatch::tell(RunningRequest& request, Bound bound, uint64_t value_ns, uin
                     uint64_t token_index) {
     if ((request.told_broken & bit(bound)) != 0) return;
     request.told_broken |= bit(bound);
-    if (!listener_.on_miss || !tells_) return;
-    const CallbackThreads::Scope scope(listener_.callbacks.get());
-    const uint64_t begin_ns = clock_.now_ns();
-    try {
-        listener_.on_miss(
-            {request.sequence, bound, request.slo.bound_ns(bound), value_ns, at_ns, token_index});
-    } catch (...) {
-        tells_ = false;
-        logger_.log(LogLevel::error, "The SLO callback threw an exception; it is not called any more.");
-    }
-    const uint64_t end_ns = clock_.now_ns();
-    callback_ns_ += end_ns - std::min(end_ns, begin_ns);
+    const uint64_t bound_ns = request.slo().bound_ns(bound);
+    callback_ns_ += listener_.tell({request.sequence, bound, bound_ns, value_ns, at_ns, token_index});
 }
 
 uint64_t SloWatch::look(RunningRequest& request, uint64_t now_ns) {
-    const Slo& slo = request.slo;
+    const Slo& slo = request.slo();
     if (!slo.has_bounds() || request.finished) return 0;
-    const uint64_t begin_ns = request.submitted_ns;
-    const uint64_t so_far = now_ns - std::min(now_ns, begin_ns);
+    const uint64_t begin_ns = request.timeline().submitted_ns;
+    const uint64_t so_far = elapsed_ns(begin_ns, now_ns);
     const auto check = [&](Bound bound) {
         const uint64_t bound_ns = slo.bound_ns(bound);
         if (bound_ns == 0 || (request.told_broken & bit(bound)) != 0) return;
@@ -44,9 +34,10 @@ uint64_t SloWatch::look(RunningRequest& request, uint64_t now_ns) {
 
 uint64_t SloWatch::tokens_came(RunningRequest& request, uint64_t gap_ns, uint32_t n_tokens,
                                uint64_t sampled_ns) {
-    const Slo& slo = request.slo;
+    const Slo& slo = request.slo();
     if (!slo.has_bounds() || n_tokens == 0) return 0;
-    const uint64_t so_far = sampled_ns - std::min(sampled_ns, request.submitted_ns);
+    const Timeline& timeline = request.timeline();
+    const uint64_t so_far = elapsed_ns(timeline.submitted_ns, sampled_ns);
     const uint64_t first_index = request.n_generated() - n_tokens;
     const auto tell_now = [&](Bound bound, uint64_t value_ns) {
         tell(request, bound, value_ns, sampled_ns, first_index);
@@ -59,9 +50,9 @@ uint64_t SloWatch::tokens_came(RunningRequest& request, uint64_t gap_ns, uint32_
             tell_now(Bound::itl, (gap_ns + n_tokens - 1) / n_tokens);
         // Fewer tokens than max_tokens only make it longer.
         const uint32_t most = request.state->options().max_tokens;
-        const uint64_t decode_ns = sampled_ns - std::min(sampled_ns, request.first_token_ns);
-        if (slo.tpot_ns != 0 && most > request.n_first_tokens) {
-            const uint64_t at_best = decode_ns / (most - request.n_first_tokens);
+        const StepStamp& first = timeline.steps.front();
+        if (slo.tpot_ns != 0 && most > first.n_tokens) {
+            const uint64_t at_best = elapsed_ns(first.sampled_ns, sampled_ns) / (most - first.n_tokens);
             if (at_best > slo.tpot_ns) tell_now(Bound::tpot, at_best);
         }
     }
@@ -71,8 +62,8 @@ uint64_t SloWatch::tokens_came(RunningRequest& request, uint64_t gap_ns, uint32_
 
 uint64_t SloWatch::ended(RunningRequest& request, const TimingSummary& summary, bool unfinished,
                          uint64_t end_ns) {
-    if (!request.slo.has_bounds()) return 0;
-    const uint32_t broken = broken_bounds(summary, request.slo, unfinished);
+    if (!request.slo().has_bounds()) return 0;
+    const uint32_t broken = broken_bounds(summary, request.slo(), unfinished);
     // The one that didn't come, or the last one.
     const uint64_t n_generated = request.n_generated();
     const uint64_t token_index = unfinished ? n_generated : n_generated - std::min<uint64_t>(n_generated, 1);

@@ -1,21 +1,19 @@
 // Tells of a bound at the moment it is broken, once a request and bound.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <utility>
 
-#include "base/log.h"
+#include "engine/listener.h"
 #include "engine/running_request.h"
 #include "engine/slo_miss.h"
 
 namespace takt {
 
-// On the worker's thread, but for stop_telling().
+// On the worker's thread.
 class SloWatch {
 public:
-    SloWatch(SloListener listener, const Logger& logger, const Clock& clock)
-        : listener_(std::move(listener)), logger_(logger), clock_(clock) {}
+    explicit SloWatch(Listener<SloMiss>& listener) : listener_(listener) {}
 
     // When a request is over a bound next though no token comes; UINT64_MAX: never.
     uint64_t next_ns() const { return next_ns_; }
@@ -26,16 +24,12 @@ public:
     // n_tokens came with one stamp, gap_ns after those before them.
     uint64_t tokens_came(RunningRequest& request, uint64_t gap_ns, uint32_t n_tokens, uint64_t sampled_ns);
     uint64_t ended(RunningRequest& request, const TimingSummary& summary, bool unfinished, uint64_t end_ns);
-    void stop_telling() { tells_ = false; }
 
 private:
     void tell(RunningRequest& request, Bound bound, uint64_t value_ns, uint64_t at_ns, uint64_t token_index);
     uint64_t take_callback_ns() { return std::exchange(callback_ns_, 0); }
 
-    const SloListener listener_;
-    const Logger& logger_;
-    const Clock& clock_;
-    std::atomic<bool> tells_{true};
+    Listener<SloMiss>& listener_;
     uint64_t next_ns_ = UINT64_MAX;
     uint64_t callback_ns_ = 0;  // of the call that runs
 };

@@ -60,7 +60,7 @@ double between(const Table& table, uint32_t n_rows) {
 
 }  // namespace
 
-Result<StepCostModel> StepCostModel::create(StepCosts costs) {
+Result<StepCostModel> StepCostModel::create(MeasuredStepCosts costs) {
     TAKT_RETURN_IF_ERROR(check_table("decode", costs.decode));
     TAKT_RETURN_IF_ERROR(check_table("prefill", costs.prefill));
     TAKT_RETURN_IF_ERROR(check_position_ns("decode_position_ns", costs.decode_position_ns));
@@ -86,7 +86,7 @@ double StepCostModel::prefill_ns(uint32_t n_rows) const {
     return std::max(line, last.step_ns);
 }
 
-double StepCostModel::step_ns(const StepShape& step) const {
+double StepCostModel::step_ns(const StepLoad& step) const {
     const double positions_ns = costs_.decode_position_ns * static_cast<double>(step.decode_positions) +
                                 costs_.prefill_position_ns * static_cast<double>(step.prefill_positions);
     if (step.n_output_rows == 0) return std::max(1.0, prefill_ns(step.n_rows) + positions_ns);

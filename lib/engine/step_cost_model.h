@@ -19,13 +19,13 @@ struct StepCostPoint {
 //   decode(k)   k rows that give a token each
 //   prefill(n)  n rows of which one gives a token; the step of one row is decode(1) unless it is in the table
 // so n rows of which k give a token take decode(k) + prefill(n) - prefill(k), and prefill(n) without any.
-struct StepCosts {
+struct MeasuredStepCosts {
     std::vector<StepCostPoint> decode, prefill;
     // On top of the tables, for each position before a row: of rows that give a token, and of the others.
     double decode_position_ns = 0, prefill_position_ns = 0;
 };
 
-struct StepShape {
+struct StepLoad {
     uint32_t n_rows = 0, n_output_rows = 0;  // of the rows, those that give a token
     // Positions before each row, summed over the rows that give a token and over the others.
     uint64_t decode_positions = 0, prefill_positions = 0;
@@ -34,15 +34,15 @@ struct StepShape {
 class StepCostModel {
 public:
     // invalid_argument that names table, index and value.
-    static Result<StepCostModel> create(StepCosts costs);
-    double step_ns(const StepShape& step) const;  // at least 1
+    static Result<StepCostModel> create(MeasuredStepCosts costs);
+    double step_ns(const StepLoad& step) const;  // at least 1
 
 private:
-    explicit StepCostModel(StepCosts costs) : costs_(std::move(costs)) {}
+    explicit StepCostModel(MeasuredStepCosts costs) : costs_(std::move(costs)) {}
     double decode_ns(uint32_t n_rows) const;
     double prefill_ns(uint32_t n_rows) const;
 
-    StepCosts costs_;
+    MeasuredStepCosts costs_;
 };
 
 }  // namespace takt

@@ -2,10 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
-#include <memory>
-
-#include "engine/callback_guard.h"
 
 namespace takt {
 
@@ -17,12 +13,6 @@ struct StepRecord {
     uint32_t prefill_budget = 0;            // what ChunkBudget allowed; of an evaluation's step its own rows
     uint32_t generated_tokens = 0;          // that came of it
     uint32_t n_running = 0, n_waiting = 0;  // requests, while it ran
-};
-
-// Called on the worker's thread after each step, when its tokens were told. Nothing is locked meanwhile.
-struct StepListener {
-    std::function<void(const StepRecord&)> on_step;  // may be empty; is called no more once it threw
-    std::shared_ptr<const CallbackThreads> callbacks;
 };
 
 }  // namespace takt

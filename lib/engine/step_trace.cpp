@@ -44,7 +44,7 @@ public:
         json_.member("pid", 0);
         json_.member("tid", track);
         json_.member("ts", static_cast<double>(begin_ns) * 1e-3);
-        json_.member("dur", static_cast<double>(end_ns - std::min(begin_ns, end_ns)) * 1e-3);
+        json_.member("dur", static_cast<double>(elapsed_ns(begin_ns, end_ns)) * 1e-3);
         json_.key("args");
         json_.begin_object();
         arguments(json_);
@@ -69,29 +69,40 @@ std::string name_of(const StepRecord& step) {
 
 }  // namespace
 
-StepTrace::StepTrace(uint32_t n_steps, uint32_t max_sequences) {
-    steps_.items.resize(n_steps);
-    ended_.items.resize(n_steps);
-    rows_.items.resize(size_t{n_steps} * std::min(kRowsPerStep, max_sequences) +
-                       (n_steps > 0 ? max_sequences : 0));
+StepTrace::Kept::Kept(uint32_t n_steps, uint32_t max_sequences) {
+    steps.items.resize(n_steps);
+    ended.items.resize(n_steps);
+    rows.items.resize(size_t{n_steps} * std::min(kRowsPerStep, max_sequences) +
+                      (n_steps > 0 ? max_sequences : 0));
+}
+
+StepTrace::StepTrace(uint32_t n_steps, uint32_t max_sequences)
+    : n_steps_(n_steps), max_sequences_(max_sequences), kept_(n_steps, max_sequences) {}
+
+// Its memory comes before the lock, and texts are made of it after: the worker waits for the copying alone.
+StepTrace::Kept StepTrace::copy() const {
+    Kept copy(n_steps_, max_sequences_);
+    const std::lock_guard lock(mutex_);
+    copy = kept_;
+    return copy;
 }
 
 void StepTrace::record(const StepRecord& step, std::span<const std::unique_ptr<RunningRequest>> running) {
-    if (steps_.items.empty()) return;
+    if (kept_.steps.items.empty()) return;
     const std::lock_guard lock(mutex_);
-    Step entry{step, rows_.n, 0};
+    Step entry{step, kept_.rows.n, 0};
     for (const std::unique_ptr<RunningRequest>& request : running) {
         if (!request || request->n_rows == 0) continue;
-        rows_.put({request->sequence, request->n_rows, request->n_drafts,
-                   static_cast<uint32_t>(request->outcome.tokens.size()), request->rows_were_prefill});
+        kept_.rows.put({request->sequence, request->n_rows, request->n_drafts,
+                        static_cast<uint32_t>(request->outcome.tokens.size()), request->rows_were_prefill});
         ++entry.n_rows;
     }
-    steps_.put(entry);
+    kept_.steps.put(entry);
 }
 
 void StepTrace::record_end(const RunningRequest& request, FinishReason reason, uint64_t end_ns) {
-    if (ended_.items.empty()) return;
-    const Timeline& timeline = request.state->own_timeline();
+    if (kept_.ended.items.empty()) return;
+    const Timeline& timeline = request.timeline();
     Ended ended{request.sequence,
                 timeline.submitted_ns,
                 timeline.scheduled_ns.value_or(end_ns),
@@ -108,14 +119,14 @@ void StepTrace::record_end(const RunningRequest& request, FinishReason reason, u
     }
     ended.generated_tokens = request.n_generated();
     const std::lock_guard lock(mutex_);
-    ended_.put(ended);
+    kept_.ended.put(ended);
 }
 
 std::string StepTrace::json(const std::string& process) const {
     Events events(process);
-    const std::lock_guard lock(mutex_);
-    for (size_t i = 0; i < ended_.size(); ++i) {
-        const Ended& r = ended_.from_oldest(i);
+    const Kept kept = copy();
+    for (size_t i = 0; i < kept.ended.size(); ++i) {
+        const Ended& r = kept.ended.from_oldest(i);
         events.name("thread_name", r.request, fmt::format("request {}", r.request));
         events.span("queue", "phase", r.request, r.submitted_ns, r.scheduled_ns, [](JsonWriter&) {});
         events.span("prefill", "phase", r.request, r.scheduled_ns, r.first_token_ns, [&](JsonWriter& json) {
@@ -127,8 +138,8 @@ std::string StepTrace::json(const std::string& process) const {
             json.member("finished_reason", finish_reason_name(r.reason));
         });
     }
-    for (size_t i = 0; i < steps_.size(); ++i) {
-        const Step& step = steps_.from_oldest(i);
+    for (size_t i = 0; i < kept.steps.size(); ++i) {
+        const Step& step = kept.steps.from_oldest(i);
         const StepRecord& record = step.record;
         events.span(name_of(record), "step", 0, record.begin_ns, record.end_ns, [&](JsonWriter& json) {
             json.member("index", record.index);
@@ -139,8 +150,8 @@ std::string StepTrace::json(const std::string& process) const {
         });
         for (uint32_t k = 0; k < step.n_rows; ++k) {
             const uint64_t place = step.first_rows + k;
-            if (rows_.n - place > rows_.items.size()) continue;  // overwritten
-            const Rows& rows = rows_.items[place % rows_.items.size()];
+            if (kept.rows.n - place > kept.rows.items.size()) continue;  // overwritten
+            const Rows& rows = kept.rows.items[place % kept.rows.items.size()];
             events.span(rows.prefill ? fmt::format("prefill {}", rows.n_rows) : "decode", "rows",
                         rows.request, record.begin_ns, record.end_ns, [&](JsonWriter& json) {
                             json.member("rows", rows.n_rows);

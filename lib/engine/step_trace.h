@@ -52,10 +52,17 @@ private:
         const T& from_oldest(size_t i) const { return items[(n - size() + i) % items.size()]; }
     };
 
+    struct Kept {
+        Kept(uint32_t n_steps, uint32_t max_sequences);
+        Ring<Step> steps;
+        Ring<Ended> ended;
+        Ring<Rows> rows;
+    };
+    Kept copy() const;
+
+    const uint32_t n_steps_, max_sequences_;
     mutable std::mutex mutex_;
-    Ring<Step> steps_;
-    Ring<Ended> ended_;
-    Ring<Rows> rows_;
+    Kept kept_;
 };
 
 }  // namespace takt

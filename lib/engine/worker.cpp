@@ -26,9 +26,12 @@ Worker::Worker(std::shared_ptr<Runtime> runtime, std::shared_ptr<const Model> mo
                    {limits.max_sequences, limits.max_rows, limits.max_output_rows, limits.chunk_tokens}),
       page_waste_(limits.page_tokens),
       board_(runtime_->clock().now_ns(), limits.smooth),
-      slo_watch_(std::move(listeners.slo), runtime_->logger(), runtime_->clock()),
-      trace_(limits.trace_steps, limits.max_sequences),
-      step_listener_(std::move(listeners.step)) {
+      step_listener_("step", std::move(listeners.on_step), listeners.callbacks, runtime_->logger(),
+                     runtime_->clock()),
+      slo_listener_("SLO", std::move(listeners.on_slo_miss), listeners.callbacks, runtime_->logger(),
+                    runtime_->clock()),
+      slo_watch_(slo_listener_),
+      trace_(limits.trace_steps, limits.max_sequences) {
     running_.reserve(limits_.max_sequences);
     evaluations_.reserve(limits_.max_sequences);
     publish_statistics();
@@ -43,7 +46,7 @@ Status Worker::enqueue(Waiting waiting, bool limited) {
         if (stopping_) return Status(StatusCode::invalid_state, "The engine is being destroyed.");
         const uint64_t most = uint64_t{limits_.max_sequences} + limits_.max_waiting;
         if (limited && n_live_ >= most) {
-            board_.record_shed(node.front().request->slo);
+            board_.record_shed(node.front().request->slo());
             return Status(
                 StatusCode::queue_full,
                 fmt::format(
@@ -99,7 +102,7 @@ void Worker::step_evaluations() {
             const uint64_t begin_ns = runtime_->clock().now_ns();
             const Result<StepOutput> output = executable_->run(step_.batch());
             record_step(begin_ns, runtime_->clock().now_ns(), 0, n_rows, n_rows);
-            gaps_.in_other_engines(begin_ns - std::min(begin_ns, asked_ns));
+            gaps_.in_other_engines(elapsed_ns(asked_ns, begin_ns));
             gaps_.in_evaluation(record_.end_ns - record_.begin_ns, evaluation.plan().sequence);
             Status status =
                 output.ok() ? executable_->commit(evaluation.plan().sequence, n_rows) : output.status();
@@ -110,7 +113,7 @@ void Worker::step_evaluations() {
             }
             trace_.record(record_, {});
         }
-        tell_step();
+        gaps_.in_callbacks(step_listener_.tell(record_));
     }
 }
 
@@ -134,7 +137,7 @@ void Worker::step_requests() {
     if (!step_.empty()) trace_.record(record_, running_);
     drop_finished();
     slide_full_contexts();
-    if (!step_.empty()) tell_step();
+    if (!step_.empty()) gaps_.in_callbacks(step_listener_.tell(record_));
 }
 
 // The engine's turn ends before anyone is called back.
@@ -146,7 +149,7 @@ Status Worker::run_requests(StepOutput& output, uint64_t& computed_ns) {
     const uint64_t asked_ns = runtime_->clock().now_ns();
     const Runtime::StepTurn turn(*runtime_, step_.n_rows());
     const uint64_t begin_ns = runtime_->clock().now_ns();
-    gaps_.in_other_engines(begin_ns - std::min(begin_ns, asked_ns));
+    gaps_.in_other_engines(elapsed_ns(asked_ns, begin_ns));
     const auto began = std::chrono::steady_clock::now();
     for (const Running& request : running_) {
         if (request->n_rows > 0) stamp_scheduled(*request, begin_ns);
@@ -214,19 +217,13 @@ void Worker::tell(RunningRequest& request) {
     RunningRequest::Outcome& outcome = request.outcome;
     if (!outcome.tokens.empty()) {
         const auto n_tokens = static_cast<uint32_t>(outcome.tokens.size());
-        const bool is_first = request.n_generated() == n_tokens;
         const RequestState::Told told =
             request.state->push_tokens({outcome.tokens, outcome.text, outcome.stamp, outcome.gap,
                                         request.gap.stalled_by, step_.n_rows()});
         gaps_.in_callbacks(told.callback_ns);
         record_.generated_tokens += told.n_tokens;
         totals_.generated_tokens += told.n_tokens;
-        if (is_first) {
-            request.first_token_ns = outcome.stamp.sampled_ns;
-            request.n_first_tokens = told.n_tokens;
-        } else {
-            totals_.decoded_tokens += told.n_tokens;
-        }
+        if (request.timeline().steps.size() > 1) totals_.decoded_tokens += told.n_tokens;
         gaps_.in_callbacks(
             slo_watch_.tokens_came(request, outcome.gap.total_ns, n_tokens, outcome.stamp.sampled_ns));
         if (told.n_tokens < n_tokens) {

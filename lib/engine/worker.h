@@ -14,6 +14,7 @@
 #include "engine/chunk_budget.h"
 #include "engine/evaluation.h"
 #include "engine/gap_keeper.h"
+#include "engine/listener.h"
 #include "engine/page_pool.h"
 #include "engine/page_waste.h"
 #include "engine/running_request.h"
@@ -40,10 +41,11 @@ struct WorkerLimits {
     std::shared_ptr<const StepCostTable> costs;  // of the program's steps
 };
 
-// Who wants to hear of what the worker does.
+// Who wants to hear of what the worker does; may be empty.
 struct WorkerListeners {
-    StepListener step;
-    SloListener slo;
+    Listener<StepRecord>::Call on_step;
+    Listener<SloMiss>::Call on_slo_miss;
+    std::shared_ptr<const CallbackThreads> callbacks;
 };
 
 // Done on the worker's thread between two steps.
@@ -88,8 +90,8 @@ public:
     const StepTrace& trace() const { return trace_; }
     // Steps and broken bounds, from the next one on. Any thread.
     void stop_telling() {
-        tells_steps_ = false;
-        slo_watch_.stop_telling();
+        step_listener_.stop();
+        slo_listener_.stop();
     }
 
     // worker_errands.cpp: what callers do with pages and executable.
@@ -172,7 +174,6 @@ private:
     void record_drafts(const RunningRequest& request, uint32_t n_accepted) noexcept;
     void record_end(RunningRequest& request, FinishReason reason, uint64_t end_ns) noexcept;
     void watch_promises(uint64_t now_ns);
-    void tell_step() noexcept;
     void publish_statistics() noexcept;
     uint32_t n_running() const noexcept;
 
@@ -214,10 +215,10 @@ private:
     PageWaste page_waste_;
     StatisticsBoard board_;
     GapKeeper gaps_;
+    Listener<StepRecord> step_listener_;
+    Listener<SloMiss> slo_listener_;
     SloWatch slo_watch_;
     StepTrace trace_;
-    StepListener step_listener_;
-    std::atomic<bool> tells_steps_{true};
     StepRecord record_;  // of the last step
     std::thread thread_;
     std::mutex driving_;                   // held for a round that is driven

@@ -120,13 +120,13 @@ void Worker::take_out_preempted() {
 }
 
 void Worker::stamp_scheduled(RunningRequest& request, uint64_t now_ns) {
-    if (request.state->stamp_scheduled(now_ns, request.n_computed)) {
+    if (!std::exchange(request.scheduled, true)) {
+        request.state->stamp_scheduled(now_ns, request.n_computed);
         totals_.prompt_tokens += request.n_prompt;
         totals_.prompt_tokens_cached += request.n_computed;
     }
-    request.scheduled = true;
     if (!request.preempted_ns) return;
-    const uint64_t waited_ns = now_ns - std::min(now_ns, *request.preempted_ns);
+    const uint64_t waited_ns = elapsed_ns(*request.preempted_ns, now_ns);
     if (request.n_generated() == 0) request.state->count_preempted_time(waited_ns);
     gaps_.resumed(request, waited_ns);
     request.preempted_ns.reset();

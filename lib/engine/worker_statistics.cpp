@@ -18,7 +18,7 @@ void Worker::record_step(uint64_t begin_ns, uint64_t end_ns, uint32_t n_decode_r
     record_.index = totals_.n_steps++;
     record_.begin_ns = begin_ns;
     record_.end_ns = std::max(begin_ns, end_ns);
-    if (record_.index > 0) record_.gap_ns = begin_ns - std::min(begin_ns, last_end_ns);
+    if (record_.index > 0) record_.gap_ns = elapsed_ns(last_end_ns, begin_ns);
     record_.decode_rows = n_decode_rows;
     record_.prefill_rows = n_prefill_rows;
     record_.prefill_budget = prefill_budget;
@@ -30,7 +30,7 @@ void Worker::record_step(uint64_t begin_ns, uint64_t end_ns, uint32_t n_decode_r
     if (n_decode_rows > 0) totals_.decode_step_ns += ns;
     board_.record_step(n_decode_rows + n_prefill_rows);
     record_cost(step_.batch());
-    if (record_.end_ns - std::min(record_.end_ns, energy_read_ns_) > kEnergyEveryNs) {
+    if (elapsed_ns(energy_read_ns_, record_.end_ns) > kEnergyEveryNs) {
         energy_read_ns_ = record_.end_ns;
         runtime_->energy().microjoules();  // its counters go around
     }
@@ -65,13 +65,14 @@ void Worker::record_drafts(const RunningRequest& request, uint32_t n_accepted) n
 void Worker::record_end(RunningRequest& request, FinishReason reason, uint64_t end_ns) noexcept {
     if (const uint64_t ns = std::exchange(request.gap.stalled_others_ns, 0); ns > 0)
         request.state->count_stalled_others(ns);
-    const Timeline& timeline = request.state->own_timeline();
-    board_.record({timeline, reason, request.slo, end_ns, request.came_imported, request.sequence});
+    const Timeline& timeline = request.timeline();
+    const TimingSummary summary = summarize_phases(timeline, end_ns);
+    board_.record(
+        {timeline, summary, reason, request.slo(), end_ns, request.came_imported, request.sequence});
     trace_.record_end(request, reason, end_ns);
     publish_statistics();
-    if (!request.slo.has_bounds()) return;
     const bool unfinished = outcome_of(reason) != RequestOutcome::ok;
-    gaps_.in_callbacks(slo_watch_.ended(request, summarize_phases(timeline, end_ns), unfinished, end_ns));
+    gaps_.in_callbacks(slo_watch_.ended(request, summary, unfinished, end_ns));
 }
 
 void Worker::watch_promises(uint64_t now_ns) {
@@ -80,21 +81,6 @@ void Worker::watch_promises(uint64_t now_ns) {
     for (const Waiting& waiting : waiting_) {
         if (waiting.request) gaps_.in_callbacks(slo_watch_.look(*waiting.request, now_ns));
     }
-}
-
-void Worker::tell_step() noexcept {
-    if (!step_listener_.on_step || !tells_steps_) return;
-    const CallbackThreads::Scope scope(step_listener_.callbacks.get());
-    const uint64_t begin_ns = runtime_->clock().now_ns();
-    try {
-        step_listener_.on_step(record_);
-    } catch (...) {
-        tells_steps_ = false;
-        runtime_->logger().log(LogLevel::error,
-                               "The step callback threw an exception; it is not called any more.");
-    }
-    const uint64_t end_ns = runtime_->clock().now_ns();
-    gaps_.in_callbacks(end_ns - std::min(end_ns, begin_ns));
 }
 
 // After the outputs of a step were taken and before anybody hears of them: those that end still have their

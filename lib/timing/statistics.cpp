@@ -73,7 +73,8 @@ void add_gaps(const GapParts& gaps, Totals& totals) {
     totals.gap_scheduler_ns += gaps.scheduler_ns;
 }
 
-void record_tokens(const EndedRequest& request, const TimingSummary& summary, Statistics& statistics) {
+void record_tokens(const EndedRequest& request, Statistics& statistics) {
+    const TimingSummary& summary = request.summary;
     const Timeline& timeline = request.timeline;
     const RequestOutcome outcome = outcome_of(request.reason);
     if (timeline.steps.empty() || outcome == RequestOutcome::failed) return;
@@ -88,7 +89,8 @@ void record_tokens(const EndedRequest& request, const TimingSummary& summary, St
     add_gaps(timeline.gaps, statistics.totals);
 }
 
-void record_verdict(const EndedRequest& request, const TimingSummary& summary, Totals& totals) {
+void record_verdict(const EndedRequest& request, Totals& totals) {
+    const TimingSummary& summary = request.summary;
     const RequestOutcome outcome = outcome_of(request.reason);
     const uint32_t broken = broken_bounds(summary, request.slo, outcome != RequestOutcome::ok);
     switch (judge(broken, request.slo, outcome)) {
@@ -121,7 +123,7 @@ std::span<const TotalsField> totals_fields() {
 void Statistics::record(const EndedRequest& request, const SmoothRule& smooth) {
     Statistics& self = *this;
     const Timeline& timeline = request.timeline;
-    const TimingSummary summary = summarize_phases(timeline, request.ended_ns);
+    const TimingSummary& summary = request.summary;
     const RequestOutcome outcome = outcome_of(request.reason);
     ++totals.finished[static_cast<size_t>(request.reason)];
     totals.n_slides += timeline.n_slides;
@@ -141,8 +143,8 @@ void Statistics::record(const EndedRequest& request, const SmoothRule& smooth) {
     self[e2e].record(summary.e2e_ns);
     self[Series::prompt_tokens].record(timeline.prompt_tokens);
     self[Series::generated_tokens].record(summary.generated_tokens);
-    record_tokens(request, summary, self);
-    record_verdict(request, summary, totals);
+    record_tokens(request, self);
+    record_verdict(request, totals);
     const double late = idle_latency(timeline, request.ended_ns, outcome != RequestOutcome::ok, smooth);
     const double benefit = smooth_benefit(summary.generated_tokens, late, smooth);
     totals.smooth_benefit += benefit;

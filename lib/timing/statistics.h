@@ -89,6 +89,7 @@ struct Gauges {
 // What is told of a request when it has ended.
 struct EndedRequest {
     const Timeline& timeline;
+    const TimingSummary& summary;  // up to ended_ns; phases are enough
     FinishReason reason;
     const Slo& slo;
     uint64_t ended_ns = 0;

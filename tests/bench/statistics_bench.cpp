@@ -83,8 +83,9 @@ int main(int argc, char** argv) {
     step_costs.record(n_requests, 3'000'000);
     StatisticsBoard board(0, {});
     GapKeeper gaps;
-    const Logger logger{Logger::Sink{}};
-    SloWatch watch({}, logger, *clock);
+    const Logger logger;
+    Listener<SloMiss> nobody("SLO", {}, {}, logger, *clock);
+    SloWatch watch(nobody);
     Totals totals;
     const Gauges gauges;
     uint64_t sampled_ns = clock->now_ns();
@@ -109,7 +110,9 @@ int main(int argc, char** argv) {
     const Timeline timeline = timeline_of_tokens();
     const Slo slo{1, 2, 3, 4};
     const double token_ns = median_ns(kTokens, [&](uint32_t) {
-        board.record({timeline, FinishReason::length, slo, kTokens * 5'100'000ull, false});
+        const uint64_t ended_ns = kTokens * 5'100'000ull;
+        const TimingSummary summary = summarize_phases(timeline, ended_ns);
+        board.record({timeline, summary, FinishReason::length, slo, ended_ns, false});
     });
     Histogram histogram;
     const double record_ns = median_ns(1000, [&](uint32_t round) {

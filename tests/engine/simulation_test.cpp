@@ -18,7 +18,7 @@ using namespace takt::test;
 namespace {
 
 // decode(1) = 10, decode(2) = 14; prefill(n) = 5 n + 5.
-StepCosts small_costs() {
+MeasuredStepCosts small_costs() {
     return {{{1, 10}, {2, 14}}, {{9, 50}}};
 }
 
@@ -28,7 +28,7 @@ struct Ended {
     TimingSummary summary;
 };
 
-std::map<size_t, Ended> run_all(const std::vector<SimulatedRequest>& requests, const StepCosts& costs,
+std::map<size_t, Ended> run_all(const std::vector<SimulatedRequest>& requests, const MeasuredStepCosts& costs,
                                 const EngineOptions& options = {},
                                 const std::shared_ptr<const Model>& model = tiny_llama()) {
     std::map<size_t, Ended> ended;
@@ -64,7 +64,7 @@ std::vector<SimulatedRequest> poisson(size_t n, double mean_gap_ns, uint32_t pro
     return requests;
 }
 
-Status refusal(const std::vector<SimulatedRequest>& requests, const StepCosts& costs,
+Status refusal(const std::vector<SimulatedRequest>& requests, const MeasuredStepCosts& costs,
                const EngineOptions& options = {}) {
     return simulate(tiny_llama(), options, costs, requests, [](const SimulatedEnd&) { return true; });
 }
@@ -102,7 +102,7 @@ TEST_CASE("a request that comes during a step joins the next one") {
 TEST_CASE("a prompt longer than a chunk takes several steps, and positions cost what they cost") {
     EngineOptions options;
     options.chunk_tokens = 4;
-    StepCosts costs = small_costs();
+    MeasuredStepCosts costs = small_costs();
     costs.decode_position_ns = 2;
     costs.prefill_position_ns = 1;
     // 4 rows at 0…3, none gives a token: 25 + 6. 2 rows at 4 and 5: 10 + 15 - 10 + 4 + 2 x 5. Then 1 at 6.
@@ -133,7 +133,7 @@ TEST_CASE("one after another is a queue with one server and a fixed service time
     options.max_sequences = 1;
     options.max_waiting = 100000;
     constexpr uint64_t kService = 5000 + 1000;  // prefill of 9 rows, one decode step
-    const StepCosts costs{{{1, 1000}}, {{9, 5000}}};
+    const MeasuredStepCosts costs{{{1, 1000}}, {{9, 5000}}};
     constexpr double kLoad = 0.7;
     const std::vector<SimulatedRequest> requests = poisson(20000, kService / kLoad, 9, 2);
     const auto ended = run_all(requests, costs, options);
@@ -158,7 +158,7 @@ TEST_CASE("the same requests end at the same times, in every family") {
     options.max_sequences = 4;
     options.context_tokens = 128;
     options.kv_tokens = 128;  // pages run out
-    const StepCosts costs{{{1, 1000}, {4, 1600}}, {{64, 9000}}, 0.25, 0.1};
+    const MeasuredStepCosts costs{{{1, 1000}, {4, 1600}}, {{64, 9000}}, 0.25, 0.1};
     for (const auto& model : {tiny_llama(), tiny_gemma()}) {
         const auto requests = poisson(1000, 9000, 20, 90);
         const auto first = run_all(requests, costs, options, model);
@@ -175,7 +175,7 @@ TEST_CASE("the same requests end at the same times, in every family") {
 }
 
 TEST_CASE("simulated prompts share nothing") {
-    const StepCosts costs{{{1, 1000}}, {{64, 9000}}};
+    const MeasuredStepCosts costs{{{1, 1000}}, {{64, 9000}}};
     const auto ended = run_all(poisson(1500, 20000, 48, 4), costs);
     for (const auto& [index, one] : ended) REQUIRE(one.summary.cached_tokens == 0);
 }
@@ -213,9 +213,9 @@ TEST_CASE("a simulation is stopped by its reader, while others run and wait") {
 }
 
 TEST_CASE("what can't be simulated is refused by name and value") {
-    const StepCosts fine = small_costs();
+    const MeasuredStepCosts fine = small_costs();
     const auto with = [&](auto change) {
-        StepCosts costs = fine;
+        MeasuredStepCosts costs = fine;
         change(costs);
         return refusal({{0, 1, 1}}, costs);
     };
@@ -226,16 +226,19 @@ TEST_CASE("what can't be simulated is refused by name and value") {
     CHECK(refuses(refusal({{10, 1, 1}, {9, 1, 1}}, fine), kInvalid, "requests[1].arrival_ns is 9, before"));
     CHECK(refuses(refusal({{UINT64_MAX, 1, 1}}, fine), kInvalid, "18446744073709551615"));
     CHECK(refuses(refusal({{0, 4096, 1}}, fine, {}), StatusCode::prompt_too_long, "prompt_tokens is 4096"));
-    CHECK(refuses(with([](StepCosts& c) { c.decode.clear(); }), kInvalid, "decode is empty"));
-    CHECK(refuses(with([](StepCosts& c) { c.prefill.clear(); }), kInvalid, "prefill is empty"));
-    CHECK(refuses(with([](StepCosts& c) { c.decode[0].n_rows = 0; }), kInvalid, "decode[0].n_rows is 0"));
-    CHECK(refuses(with([](StepCosts& c) { c.decode[1].n_rows = 1; }), kInvalid, "decode[1].n_rows is 1"));
+    CHECK(refuses(with([](MeasuredStepCosts& c) { c.decode.clear(); }), kInvalid, "decode is empty"));
+    CHECK(refuses(with([](MeasuredStepCosts& c) { c.prefill.clear(); }), kInvalid, "prefill is empty"));
+    CHECK(refuses(with([](MeasuredStepCosts& c) { c.decode[0].n_rows = 0; }), kInvalid,
+                  "decode[0].n_rows is 0"));
+    CHECK(refuses(with([](MeasuredStepCosts& c) { c.decode[1].n_rows = 1; }), kInvalid,
+                  "decode[1].n_rows is 1"));
     for (const double bad : {0.0, -1.0, std::nan(""), HUGE_VAL, 1e16}) {
-        CHECK(refuses(with([&](StepCosts& c) { c.decode[1].step_ns = bad; }), kInvalid, "decode[1].step_ns"));
-        CHECK(
-            refuses(with([&](StepCosts& c) { c.prefill[0].step_ns = bad; }), kInvalid, "prefill[0].step_ns"));
+        CHECK(refuses(with([&](MeasuredStepCosts& c) { c.decode[1].step_ns = bad; }), kInvalid,
+                      "decode[1].step_ns"));
+        CHECK(refuses(with([&](MeasuredStepCosts& c) { c.prefill[0].step_ns = bad; }), kInvalid,
+                      "prefill[0].step_ns"));
         if (bad != 0.0)
-            CHECK(refuses(with([&](StepCosts& c) { c.decode_position_ns = bad; }), kInvalid,
+            CHECK(refuses(with([&](MeasuredStepCosts& c) { c.decode_position_ns = bad; }), kInvalid,
                           "decode_position_ns is"));
     }
     EngineOptions options;
@@ -247,7 +250,7 @@ TEST_CASE("what can't be simulated is refused by name and value") {
 }
 
 TEST_CASE("a simulation whose clock would run out says so") {
-    const StepCosts costs{{{1, 1e15}}, {{64, 1e15}}, 1e15, 1e15};
+    const MeasuredStepCosts costs{{{1, 1e15}}, {{64, 1e15}}, 1e15, 1e15};
     std::vector<SimulatedRequest> requests(8, {0, 60, 60});
     CHECK(refuses(refusal(requests, costs), StatusCode::invalid_argument, "last moment"));
 }

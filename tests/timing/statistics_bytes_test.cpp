@@ -26,7 +26,9 @@ void fill(Statistics& statistics, Origin& origin) {
         timeline.scheduled_ns = 5'000;
         timeline.prompt_tokens = 12;
         timeline.steps = {{70'000, 1}, {150'000, 2}, {290'000'000, 1}};
-        statistics.record({timeline, reason, slo, 300'000'000, reason == FinishReason::stop}, origin.smooth);
+        const TimingSummary summary = summarize_phases(timeline, 300'000'000);
+        statistics.record({timeline, summary, reason, slo, 300'000'000, reason == FinishReason::stop},
+                          origin.smooth);
     }
     statistics.record_shed(slo);
     statistics.totals.n_steps = 3;

@@ -19,6 +19,7 @@ struct Request {
     Slo slo;
     uint64_t ended_ns = 0;
     bool imported = false;
+    uint64_t number = 0;
 };
 
 // Steps of (ms, tokens).
@@ -33,7 +34,9 @@ Request request_of(std::vector<std::pair<uint64_t, uint32_t>> steps, uint64_t en
 }
 
 void record(Statistics& statistics, const Request& request) {
-    statistics.record({request.timeline, request.reason, request.slo, request.ended_ns, request.imported},
+    const TimingSummary summary = summarize_phases(request.timeline, request.ended_ns);
+    statistics.record({request.timeline, summary, request.reason, request.slo, request.ended_ns,
+                       request.imported, request.number},
                       SmoothRule{});
 }
 
@@ -208,7 +211,8 @@ TEST_CASE("those who stalled others most are named, the worst first") {
     for (uint64_t i = 1; i <= 20; ++i) {
         Request request = request_of({{40, 1}}, 41, FinishReason::stop);
         request.timeline.stalled_others_ns = i * 100;
-        s.record({request.timeline, request.reason, request.slo, request.ended_ns, false, i}, SmoothRule{});
+        request.number = i;
+        record(s, request);
     }
     const auto json = nlohmann::json::parse(statistics_json(s, Origin{})).at("stalled_others");
     REQUIRE(json.size() == StallList::kMost);
