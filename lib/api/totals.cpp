@@ -31,16 +31,7 @@ void fill_counters(const Totals& from, takt_totals& out) {
     out.draft_ns = from.draft_ns;
     out.read_bytes = from.read_bytes;
     out.operations = from.product_operations + from.attention_operations;
-    out.gaps = {from.gap_ns,
-                from.gap_own_compute_ns,
-                from.gap_other_prefill_ns,
-                from.gap_other_decode_ns,
-                from.gap_page_wait_ns,
-                from.gap_callback_ns,
-                from.gap_other_engines_ns,
-                from.gap_scheduler_ns,
-                0,
-                0};
+    out.gaps = to_c(GapParts{from.gaps, {}});
     out.slo_good = from.slo_good;
     out.slo_missed = from.slo_missed;
     std::ranges::copy(from.slo_broken, out.slo_broken);

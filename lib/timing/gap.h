@@ -2,7 +2,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 namespace takt {
 
@@ -12,8 +14,8 @@ struct Stall {
     uint64_t ns = 0;
 };
 
-// The parts add up to the total, to the nanosecond.
-struct GapParts {
+// The causes add up to the total, to the nanosecond.
+struct GapCauses {
     uint64_t total_ns = 0;
     uint64_t own_compute_ns = 0;    // its own rows, and its drafts
     uint64_t other_prefill_ns = 0;  // rows of others' prompts, and evaluations
@@ -22,23 +24,42 @@ struct GapParts {
     uint64_t callback_ns = 0;       // callbacks on the thread that steps
     uint64_t other_engines_ns = 0;  // other engines' turns on the runtime's threads
     uint64_t scheduler_ns = 0;      // the rest: building steps, sampling, errands
-    Stall worst;                    // within other_prefill_ns: who took the most of it in one gap
+
+    GapCauses& operator+=(const GapCauses& other);
+    uint64_t sum_of_parts() const;
+};
+
+struct GapCause {
+    std::string_view name;
+    uint64_t GapCauses::* ns;
+};
+inline constexpr GapCause kGapCauses[] = {
+    {"own_compute", &GapCauses::own_compute_ns},   {"other_prefill", &GapCauses::other_prefill_ns},
+    {"other_decode", &GapCauses::other_decode_ns}, {"page_wait", &GapCauses::page_wait_ns},
+    {"callback", &GapCauses::callback_ns},         {"other_engines", &GapCauses::other_engines_ns},
+    {"scheduler", &GapCauses::scheduler_ns},
+};
+
+inline GapCauses& GapCauses::operator+=(const GapCauses& other) {
+    total_ns += other.total_ns;
+    for (const GapCause& cause : kGapCauses) this->*cause.ns += other.*cause.ns;
+    return *this;
+}
+
+inline uint64_t GapCauses::sum_of_parts() const {
+    uint64_t sum = 0;
+    for (const GapCause& cause : kGapCauses) sum += this->*cause.ns;
+    return sum;
+}
+
+// Of one gap, or of some together.
+struct GapParts : GapCauses {
+    Stall worst;  // within other_prefill_ns: who took the most of it in one gap
 
     GapParts& operator+=(const GapParts& other) {
-        total_ns += other.total_ns;
-        own_compute_ns += other.own_compute_ns;
-        other_prefill_ns += other.other_prefill_ns;
-        other_decode_ns += other.other_decode_ns;
-        page_wait_ns += other.page_wait_ns;
-        callback_ns += other.callback_ns;
-        other_engines_ns += other.other_engines_ns;
-        scheduler_ns += other.scheduler_ns;
+        GapCauses::operator+=(other);
         if (other.worst.ns > worst.ns) worst = other.worst;
         return *this;
-    }
-    uint64_t sum_of_parts() const {
-        return own_compute_ns + other_prefill_ns + other_decode_ns + page_wait_ns + callback_ns +
-               other_engines_ns + scheduler_ns;
     }
 };
 

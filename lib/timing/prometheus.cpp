@@ -128,14 +128,9 @@ void write_time(Writer& out, const Totals& t) {
     out.sample("step_seconds_total", "rows=\"prefill\"", in_seconds(t.prefill_step_ns));
     out.sample("step_seconds_total", "rows=\"decode\"", in_seconds(t.decode_step_ns));
     out.begin("step_gap_cause_seconds_total", "counter", "Step gaps by what they were spent on");
-    const std::pair<std::string_view, uint64_t> causes[] = {
-        {"own_compute", t.gap_own_compute_ns},   {"other_prefill", t.gap_other_prefill_ns},
-        {"other_decode", t.gap_other_decode_ns}, {"page_wait", t.gap_page_wait_ns},
-        {"callback", t.gap_callback_ns},         {"other_engines", t.gap_other_engines_ns},
-        {"scheduler", t.gap_scheduler_ns},
-    };
-    for (const auto& [cause, ns] : causes)
-        out.sample("step_gap_cause_seconds_total", fmt::format("cause=\"{}\"", cause), in_seconds(ns));
+    for (const GapCause& cause : kGapCauses)
+        out.sample("step_gap_cause_seconds_total", fmt::format("cause=\"{}\"", cause.name),
+                   in_seconds(t.gaps.*cause.ns));
     out.single("steps_total", "counter", "Runs of the backend", t.n_steps);
     out.single("read_bytes_total", "counter", "Bytes of weights, keys and values that steps read",
                t.read_bytes);

@@ -62,17 +62,6 @@ void record_gaps(const Timeline& timeline, Statistics& statistics) {
     }
 }
 
-void add_gaps(const GapParts& gaps, Totals& totals) {
-    totals.gap_ns += gaps.total_ns;
-    totals.gap_own_compute_ns += gaps.own_compute_ns;
-    totals.gap_other_prefill_ns += gaps.other_prefill_ns;
-    totals.gap_other_decode_ns += gaps.other_decode_ns;
-    totals.gap_page_wait_ns += gaps.page_wait_ns;
-    totals.gap_callback_ns += gaps.callback_ns;
-    totals.gap_other_engines_ns += gaps.other_engines_ns;
-    totals.gap_scheduler_ns += gaps.scheduler_ns;
-}
-
 void record_tokens(const EndedRequest& request, Statistics& statistics) {
     const TimingSummary& summary = request.summary;
     const Timeline& timeline = request.timeline;
@@ -86,7 +75,7 @@ void record_tokens(const EndedRequest& request, Statistics& statistics) {
     if (summary.tpot_n1_ns && ok)
         statistics[Series::tpot_n1].record(static_cast<uint64_t>(std::llround(*summary.tpot_n1_ns)));
     record_gaps(timeline, statistics);
-    add_gaps(timeline.gaps, statistics.totals);
+    statistics.totals.gaps += timeline.gaps;
 }
 
 void record_verdict(const EndedRequest& request, Totals& totals) {

@@ -43,8 +43,8 @@ enum class Series : uint32_t {
 };
 inline constexpr uint32_t kSeries = 23;
 
-// Counters since the engine was made. Only these two types, without gaps: they are added, subtracted and
-// stored by their place.
+// Counters since the engine was made. Only these two number types, without padding: they are added,
+// subtracted and stored by their place.
 struct Totals {
     std::array<uint64_t, kFinishReasons> finished{};  // requests by FinishReason
     uint64_t shed = 0;                                // refused, because as many waited as may
@@ -60,14 +60,12 @@ struct Totals {
     uint64_t step_ns = 0, prefill_step_ns = 0, decode_step_ns = 0, draft_ns = 0;
     uint64_t read_bytes = 0;  // weights once a step, keys and values
     uint64_t product_operations = 0, attention_operations = 0;
-    // GapParts of requests that were answered or cancelled.
-    uint64_t gap_ns = 0, gap_own_compute_ns = 0, gap_other_prefill_ns = 0, gap_other_decode_ns = 0,
-             gap_page_wait_ns = 0, gap_callback_ns = 0, gap_other_engines_ns = 0, gap_scheduler_ns = 0;
-    uint64_t slo_good = 0, slo_missed = 0;                  // requests with bounds, by verdict
-    std::array<uint64_t, kBounds> slo_broken{};             // of those missed, how many broke each
-    uint64_t slo_failed = 0;                                // of those missed: failed or shed
-    uint64_t good_tokens = 0;                               // of slo_good
-    uint64_t energy_microjoules = 0;                        // where readable
+    GapCauses gaps;                              // step gaps of requests that were answered or cancelled
+    uint64_t slo_good = 0, slo_missed = 0;       // requests with bounds, by verdict
+    std::array<uint64_t, kBounds> slo_broken{};  // of those missed, how many broke each
+    uint64_t slo_failed = 0;                     // of those missed: failed or shed
+    uint64_t good_tokens = 0;                    // of slo_good
+    uint64_t energy_microjoules = 0;             // where readable
     double smooth_benefit = 0, smooth_benefit_floored = 0;  // tokens; the second without negative ones
 
     Totals& operator+=(const Totals& other);

@@ -104,14 +104,8 @@ void write_totals(JsonWriter& json, const Totals& t) {
 void write_gaps(JsonWriter& json, const Totals& t) {
     json.key("step_gap_causes_ns");
     json.begin_object();
-    json.member("total", t.gap_ns);
-    json.member("own_compute", t.gap_own_compute_ns);
-    json.member("other_prefill", t.gap_other_prefill_ns);
-    json.member("other_decode", t.gap_other_decode_ns);
-    json.member("page_wait", t.gap_page_wait_ns);
-    json.member("callback", t.gap_callback_ns);
-    json.member("other_engines", t.gap_other_engines_ns);
-    json.member("scheduler", t.gap_scheduler_ns);
+    json.member("total", t.gaps.total_ns);
+    for (const GapCause& cause : kGapCauses) json.member(cause.name, t.gaps.*cause.ns);
     json.end_object();
 }
 

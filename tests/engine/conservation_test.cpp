@@ -140,10 +140,10 @@ TEST_CASE("of two thousand mixed requests phases are the whole time, and causes 
     CHECK(statistics[Series::step_gap].count() == counted_gaps);
     CHECK(statistics[Series::step_gap].sum() == counted_gap_ns);
     CHECK(statistics[Series::itl].sum() == counted_gap_ns);
-    CHECK(totals.gap_ns == counted_gap_ns);
-    CHECK(totals.gap_own_compute_ns + totals.gap_other_prefill_ns + totals.gap_other_decode_ns +
-              totals.gap_page_wait_ns + totals.gap_callback_ns + totals.gap_other_engines_ns +
-              totals.gap_scheduler_ns ==
+    CHECK(totals.gaps.total_ns == counted_gap_ns);
+    CHECK(totals.gaps.own_compute_ns + totals.gaps.other_prefill_ns + totals.gaps.other_decode_ns +
+              totals.gaps.page_wait_ns + totals.gaps.callback_ns + totals.gaps.other_engines_ns +
+              totals.gaps.scheduler_ns ==
           counted_gap_ns);
     CHECK(statistics[Series::e2e].sum() + statistics[Series::e2e_cancelled].sum() +
               statistics[Series::e2e_failed].sum() ==

@@ -118,7 +118,7 @@ TEST_CASE("a failed or late request counts its times, but no latencies of tokens
         for (const Series none : {Series::ttft_first_miss, Series::ttft_cancelled, Series::tpot,
                                   Series::tpot_cancelled, Series::itl, Series::step_gap, Series::e2e})
             CHECK(s[none].count() == 0);
-        CHECK(s.totals.gap_ns == 0);
+        CHECK(s.totals.gaps.total_ns == 0);
         CHECK(s[Series::queue].count() == 1);
         CHECK(s[Series::prefill].count() == 1);
         CHECK(s[Series::e2e_failed].count() == 1);
