@@ -40,7 +40,25 @@ struct CheckOp {
     }
     Status operator()(const EmbedOp& embed) const { return packable(embed.table); }
     Status operator()(const MatmulOp& matmul) const { return packable(matmul.weight); }
+    Status operator()(const PositionEmbedOp& embed) const { return packable(embed.table); }
+    Status operator()(const AttentionOp& attention) const {
+        return attention.bidirectional ? refuse(op, "it looks ahead") : Status();
+    }
+    // A panel must not hold rows of two experts.
+    Status operator()(const ExpertFfnOp& experts) const {
+        const uint32_t ffn = program.weight(experts.down).columns, width = program.value(experts.out).width;
+        if (ffn % kPanelRows != 0 || width % kPanelRows != 0) {
+            return refuse(op, fmt::format("experts are {} and {} wide, must be multiples of {}", ffn, width,
+                                          kPanelRows));
+        }
+        const auto dense = [this](WeightId id) { return !is_block_quantized(program.weight(id).dtype); };
+        if (dense(experts.gate) != dense(experts.up))
+            return refuse(op, "gate and up are of different kinds of types");
+        for (const WeightId id : {experts.gate, experts.up, experts.down}) TAKT_RETURN_IF_ERROR(packable(id));
+        return {};
+    }
     Status operator()(const ShortConvOp& conv) const { return recurrent(conv.state); }
+    Status operator()(const GatedDeltaOp& delta) const { return recurrent(delta.state); }
     Status operator()(const GatedRecurrenceOp& recurrence) const { return recurrent(recurrence.state); }
     Status recurrent(RecurrentStateId id) const {
         return refuse(op, fmt::format("{} is recurrent state", program.state(id).name));

@@ -8,8 +8,14 @@
 #include "backend/step_batch_check.h"
 #include "base/clock.h"
 #include "cpu/step_names.h"
+#include "program/rope.h"
 
 namespace takt::cpu {
+namespace {
+
+constexpr uint32_t kLeastOnes = 256;
+
+}  // namespace
 
 CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program,
                              std::shared_ptr<const CpuWeights> weights, const CompileOptions& options,
@@ -28,14 +34,16 @@ CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program,
     tiles_.reserve(options.max_rows);
     for (RopeTable& table : memory_.rope_tables()) {
         const uint32_t half = table.shape.rotated_dim / 2;
-        const float* factors = weights_->vector(table.shape.factors);
-        for (uint32_t i = 0; i < half; ++i) {
-            const double exponent = -2.0 * i / table.shape.rotated_dim;
-            const double frequency =
-                std::pow(static_cast<double>(table.shape.base), exponent) * table.shape.frequency_scale;
-            table.frequencies.push_back(factors ? frequency / factors[i] : frequency);
-        }
+        const float* factors = weights_->vector(rope_factors(table.shape, options.max_context_tokens));
+        for (uint32_t i = 0; i < half; ++i)
+            table.frequencies.push_back(rope_frequency(table.shape, i, factors ? factors[i] : 1.0));
     }
+    uint32_t widest = 0;
+    for (const Op& op : program_->ops) {
+        if (const auto* norm = std::get_if<RmsNormOp>(&op); norm && !norm->weight.valid())
+            widest = std::max(widest, norm->group);
+    }
+    ones_.assign(std::max(widest, kLeastOnes), 1.0f);
 }
 
 void CpuExecutable::begin(const StepBatch& batch) {

@@ -54,19 +54,27 @@ private:
     // On the caller alone where the work is worth less than waking the others.
     void parallel(uint32_t n_tasks, bool worth_it, Body body);
 
-    // cpu_executable_rows.cpp
+    // cpu_executable_rows.cpp, cpu_executable_plain_rows.cpp
     void run_step(const RowStep& step);
     void run_op(const EmbedOp& op, RowRange rows, uint32_t worker);
+    void run_op(const PositionEmbedOp& op, RowRange rows, uint32_t worker);
     void run_op(const RmsNormOp& op, RowRange rows, uint32_t worker);
+    void run_op(const LayerNormOp& op, RowRange rows, uint32_t worker);
     void run_op(const RopeOp& op, RowRange rows, uint32_t worker);
+    void run_op(const PositionScaleOp& op, RowRange rows, uint32_t worker);
     void run_op(const KvAppendOp& op, RowRange rows, uint32_t worker);
     void run_op(const GatedActivationOp& op, RowRange rows, uint32_t worker);
+    void run_op(const ActivationOp& op, RowRange rows, uint32_t worker);
+    void run_op(const RouteOp& op, RowRange rows, uint32_t worker);
     void run_op(const AddOp& op, RowRange rows, uint32_t worker);
+    void run_op(const AddWeightOp& op, RowRange rows, uint32_t worker);
     void run_op(const ScaleOp& op, RowRange rows, uint32_t worker);
+    void run_op(const SliceOp& op, RowRange rows, uint32_t worker);
     void run_op(const SoftCapOp& op, RowRange rows, uint32_t worker);
     void run_op(const SelectRowsOp& op, RowRange rows, uint32_t worker);
     void run_op(const QuantizeOp& op, RowRange rows, uint32_t worker);
     void fill_rope_tables();
+    void multiply_by_weight(const ScaleOp& op, float* row) const;
     void activate(Activation activation, const float* gate, const float* up, float* out, size_t n) const;
 
     // cpu_executable_products.cpp
@@ -112,8 +120,16 @@ private:
     void set_blocks(const HeadTask& task, uint32_t base, RowRange seen, AttentionTile& tile);
     void gather_block(const HeadTask& task, uint32_t first_position, RowRange seen, int block,
                       AttentionTile& tile);
-    void finish_head(const HeadTask& task, uint32_t query, const float* state);
+    void finish_head(const HeadTask& task, uint32_t query, float* state);
     void quantize_heads(const HeadTask& task);
+
+    // cpu_executable_experts.cpp
+    void run_step(const ExpertStep& step);
+    void sort_by_expert(const ExpertStep& step);
+    void gather_rows(const ExpertStep& step);
+    struct ExpertProduct;
+    void multiply_experts(const ExpertProduct& product, uint32_t n_experts);
+    void sum_experts(const ExpertStep& step);
 
     std::shared_ptr<const Program> program_;
     std::shared_ptr<const CpuWeights> weights_;
@@ -129,6 +145,7 @@ private:
     BatchRows rows_;                          // of the last batch
     std::vector<int32_t> argmax_;
     std::vector<RowTile> tiles_;
+    std::vector<float> ones_;  // the weight of norms that have none, the other factor of plain activations
 };
 
 }  // namespace takt::cpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "backend/step_batch_check.h"
 #include "cpu/cpu_executable.h"
@@ -254,9 +255,17 @@ void CpuExecutable::gather_block(const HeadTask& task, uint32_t first_position, 
     pages.shape.point(tile, block, gathered, 0);
 }
 
-void CpuExecutable::finish_head(const HeadTask& task, uint32_t query, const float* state) {
+void CpuExecutable::finish_head(const HeadTask& task, uint32_t query, float* state) {
     const uint32_t row = task.tile.first_row + query / task.heads,
                    head = task.kv_head * task.heads + query % task.heads;
+    if (task.step.op.sinks.valid()) {
+        // One more score, whose value is zero.
+        float* sink = task.part;
+        std::fill_n(sink, task.stride, 0.0f);
+        sink[kStateHighest] = weights_->vector(task.step.op.sinks)[head] * std::numbers::log2e_v<float>;
+        sink[0] = 1;
+        kernels_.rows.merge_states(state, sink, task.state.value_dim);
+    }
     kernels_.rows.finish_state(state,
                                memory_.rows(task.step.op.out).row(row) + size_t{head} * task.state.value_dim,
                                task.state.value_dim);

@@ -36,8 +36,8 @@ void CpuExecutable::run_op(const EmbedOp& op, RowRange rows, uint32_t) {
 
 void CpuExecutable::run_op(const RmsNormOp& op, RowRange rows, uint32_t) {
     const Rows in = memory_.rows(op.in), out = memory_.rows(op.out);
-    const size_t width = program_->value(op.in).width, group = program_->weight(op.weight).columns;
-    const float* weight = weights_->vector(op.weight);
+    const size_t width = program_->value(op.in).width, group = op.group;
+    const float* weight = op.weight.valid() ? weights_->vector(op.weight) : ones_.data();
     for (uint32_t row = rows.first; row < rows.end; ++row) {
         for (size_t start = 0; start < width; start += group) {
             kernels_.rows.rms_norm(in.row(row) + start, weight, out.row(row) + start, group, op.epsilon);
@@ -78,20 +78,6 @@ void CpuExecutable::run_op(const KvAppendOp& op, RowRange rows, uint32_t worker)
     }
 }
 
-void CpuExecutable::activate(Activation activation, const float* gate, const float* up, float* out,
-                             size_t n) const {
-    const auto kernel =
-        activation == Activation::silu ? kernels_.rows.silu_gate : kernels_.rows.gelu_tanh_gate;
-    kernel(gate, up, out, n);
-}
-
-void CpuExecutable::run_op(const GatedActivationOp& op, RowRange rows, uint32_t) {
-    const Rows gate = memory_.rows(op.gate), up = memory_.rows(op.up), out = memory_.rows(op.out);
-    for (uint32_t row = rows.first; row < rows.end; ++row) {
-        activate(op.activation, gate.row(row), up.row(row), out.row(row), program_->value(op.out).width);
-    }
-}
-
 void CpuExecutable::run_op(const AddOp& op, RowRange rows, uint32_t) {
     const Rows a = memory_.rows(op.a), b = memory_.rows(op.b), out = memory_.rows(op.out);
     for (uint32_t row = rows.first; row < rows.end; ++row) {
@@ -103,6 +89,7 @@ void CpuExecutable::run_op(const ScaleOp& op, RowRange rows, uint32_t) {
     const Rows in = memory_.rows(op.in), out = memory_.rows(op.out);
     for (uint32_t row = rows.first; row < rows.end; ++row) {
         kernels_.rows.scale(in.row(row), op.factor, out.row(row), program_->value(op.out).width);
+        if (op.by.valid()) multiply_by_weight(op, out.row(row));
     }
 }
 
@@ -138,8 +125,9 @@ void CpuExecutable::fill_rope_tables() {
                 for (uint32_t i = 0; i < half; ++i) {
                     const double angle = rows_.places()[row].position * table.frequencies[i];
                     const uint32_t first = pairs ? 2 * i : i, second = pairs ? 2 * i + 1 : i + half;
-                    cosines[first] = cosines[second] = static_cast<float>(std::cos(angle));
-                    sines[second] = static_cast<float>(std::sin(angle));
+                    const double magnitude = table.shape.magnitude;
+                    cosines[first] = cosines[second] = static_cast<float>(std::cos(angle) * magnitude);
+                    sines[second] = static_cast<float>(std::sin(angle) * magnitude);
                     sines[first] = -sines[second];
                 }
             }

@@ -2,6 +2,7 @@
 #include "cpu/cpu_memory.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -28,6 +29,7 @@ struct Sizes {
     std::vector<uint64_t> slots, quantized, keys, values, angles;
     uint64_t scratch = 0, unpacked = 0, onednn = 0;  // of one worker
     uint64_t partials = 0, argmax = 0;
+    std::array<uint64_t, 7> experts{};  // in the order of ExpertRows
     uint64_t n_threads = 1;
     bool overflow = false;
 
@@ -42,6 +44,7 @@ struct Sizes {
         }
         for (const uint64_t one : {scratch, unpacked, onednn}) add(total, take({one, n_threads}));
         for (const uint64_t bytes : {partials, argmax}) add(total, bytes);
+        for (const uint64_t bytes : experts) add(total, bytes);
         return total;
     }
     uint64_t total_state() {
@@ -78,7 +81,9 @@ std::vector<const RopeOp*> rope_ops(const Program& program) {
 
 bool same_angles(const RopeOp& a, const RopeOp& b) {
     return a.rotated_dim == b.rotated_dim && a.style == b.style && a.base == b.base &&
-           a.frequency_scale == b.frequency_scale && a.factors == b.factors;
+           a.frequency_scale == b.frequency_scale && a.factors == b.factors &&
+           a.long_factors == b.long_factors && a.short_context == b.short_context &&
+           a.ramp_begin == b.ramp_begin && a.ramp_end == b.ramp_end && a.magnitude == b.magnitude;
 }
 
 std::vector<RopeOp> rope_shapes(const Program& program) {
@@ -107,6 +112,8 @@ uint64_t scratch_floats(const Program& program, KvForm form) {
     for (const Op& op : program.ops) {
         if (const auto* attention = std::get_if<AttentionOp>(&op)) {
             floats = std::max(floats, attention_floats(*attention, program.state(attention->state), form));
+        } else if (const auto* route = std::get_if<RouteOp>(&op)) {
+            floats = std::max<uint64_t>(floats, program.value(route->logits).width);
         } else if (const auto* append = std::get_if<KvAppendOp>(&op)) {
             floats = std::max<uint64_t>(
                 floats, std::max(program.value(append->keys).width, program.value(append->values).width));
@@ -127,9 +134,33 @@ uint64_t partial_floats_per_chunk(const Program& program) {
     return floats;
 }
 
+// The largest of all mixtures.
+void plan_experts(const Program& program, const StepPlan& steps, const CompileOptions& options,
+                  Sizes& sizes) {
+    for (const Step& any : steps.steps) {
+        const auto* step = std::get_if<ExpertStep>(&any);
+        if (step == nullptr) continue;
+        const uint64_t rows = step->domain == RowDomain::tokens ? options.max_rows : options.max_output_rows,
+                       gathered = sizes.take({rows, program.value(step->op.routes).width / 2});
+        const uint32_t ffn = program.weight(step->op.down).columns, width = program.value(step->op.in).width;
+        const std::array<uint64_t, 7> own = {
+            sizes.take({uint64_t{step->op.n_experts} + 1, sizeof(uint32_t)}),
+            sizes.take({gathered, sizeof(uint32_t)}),
+            sizes.take({gathered, step->dense_in ? width * sizeof(float) : quantized_row_bytes(width)}),
+            sizes.take({gathered, ffn, sizeof(float)}),
+            sizes.take({gathered, ffn, sizeof(float)}),
+            step->dense_down ? 0 : sizes.take({gathered, quantized_row_bytes(ffn)}),
+            sizes.take({gathered, program.value(step->op.out).width, sizeof(float)})};
+        for (size_t i = 0; i < own.size(); ++i) sizes.experts[i] = std::max(sizes.experts[i], own[i]);
+        if (!step->dense_down)
+            sizes.unpacked = std::max(sizes.unpacked, sizes.take({ffn / kBlockValues, kUnpackedBlockBytes}));
+    }
+}
+
 Sizes plan_sizes(const Program& program, const StepPlan& steps, const CompileOptions& options,
                  const MemoryShape& shape) {
     Sizes sizes;
+    plan_experts(program, steps, options, sizes);
     sizes.n_threads = shape.n_threads;
     sizes.onednn = sizes.take({onednn_scratch_floats(shape.onednn_columns), sizeof(float)});
     for (const StepPlan::Slot& slot : steps.slots) {
@@ -175,6 +206,10 @@ Status allocate_all(std::vector<AlignedBuffer>& buffers, const std::vector<uint6
     buffers.resize(sizes.size());
     for (size_t i = 0; i < sizes.size(); ++i) TAKT_RETURN_IF_ERROR(allocate_into(buffers[i], sizes[i], what));
     return {};
+}
+
+std::array<AlignedBuffer*, 7> buffers_of(ExpertRows& rows) {
+    return {&rows.begins, &rows.places, &rows.in, &rows.gate, &rows.up, &rows.hidden, &rows.down};
 }
 
 }  // namespace
@@ -224,6 +259,9 @@ Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& st
     TAKT_RETURN_IF_ERROR(allocate_into(memory.onednn_scratch_, sizes.onednn * shape.n_threads, "Scratch"));
     TAKT_RETURN_IF_ERROR(allocate_into(memory.partials_, sizes.partials, "Scratch"));
     TAKT_RETURN_IF_ERROR(allocate_into(memory.argmax_parts_, sizes.argmax, "Scratch"));
+    size_t part = 0;
+    for (AlignedBuffer* buffer : buffers_of(memory.experts_))
+        TAKT_RETURN_IF_ERROR(allocate_into(*buffer, sizes.experts[part++], "Rows of experts"));
     memory.floats_.resize(program.values.size());
     memory.quantized_.resize(program.values.size());
     for (size_t v = 0; v < program.values.size(); ++v) {
@@ -251,6 +289,9 @@ uint64_t CpuMemory::scratch_bytes() const {
     for (const AlignedBuffer& buffer : slots_) total += buffer.size_bytes();
     for (const AlignedBuffer& buffer : quantized_slots_) total += buffer.size_bytes();
     for (const RopeTable& table : rope_tables_) total += table.angles.size_bytes();
+    for (const AlignedBuffer* buffer : {&experts_.begins, &experts_.places, &experts_.in, &experts_.gate,
+                                        &experts_.up, &experts_.hidden, &experts_.down})
+        total += buffer->size_bytes();
     return total;
 }
 

@@ -41,6 +41,14 @@ struct Rows {
     float* row(uint32_t index) const { return data + index * stride; }
 };
 
+// Rows of a mixture's experts, those of one expert behind those of the one before.
+struct ExpertRows {
+    AlignedBuffer begins, places;        // uint32: [experts + 1], [rows][choices]
+    AlignedBuffer in, gate, up, hidden;  // by gathered row; in and hidden also quantized
+    AlignedBuffer down;
+    size_t n_gathered = 0;
+};
+
 // What sizes depend on beside the program and the options.
 struct MemoryShape {
     uint32_t n_threads = 1;
@@ -71,6 +79,7 @@ public:
     }
     // Attention states of chunks that threads share.
     float* partials() { return partials_.as<float>().data(); }
+    ExpertRows& expert_rows() { return experts_; }
     std::span<ArgmaxResult> argmax_parts() { return argmax_parts_.as<ArgmaxResult>(); }
 
     uint64_t state_bytes() const;
@@ -84,6 +93,7 @@ private:
     std::vector<RopeTable> rope_tables_;
     std::vector<uint32_t> rope_table_of_;  // by output value
     AlignedBuffer scratch_, unpacked_, onednn_scratch_, partials_, argmax_parts_;
+    ExpertRows experts_;
     size_t scratch_floats_ = 0, unpacked_bytes_ = 0, onednn_floats_ = 0;
 };
 

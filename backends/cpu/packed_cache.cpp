@@ -36,13 +36,16 @@ uint64_t hash_layout(const Program& program, const WeightLayout& layout) {
     for (size_t i = 0; i < layout.places.size(); ++i) {
         const WeightDecl& weight = program.weights[i];
         const WeightPlace& place = layout.places[i];
-        const std::array<uint64_t, 7> numbers = {static_cast<uint64_t>(weight.dtype),
-                                                 weight.rows,
-                                                 weight.columns,
-                                                 place.matrix,
-                                                 place.vector,
-                                                 place.matrix_offset,
-                                                 place.vector_offset};
+        const std::array<uint64_t, 10> numbers = {static_cast<uint64_t>(weight.dtype),
+                                                  weight.rows,
+                                                  weight.columns,
+                                                  place.matrix,
+                                                  place.vector,
+                                                  place.matrix_offset,
+                                                  place.vector_offset,
+                                                  weight.runs.first_row,
+                                                  weight.runs.run_rows,
+                                                  weight.runs.run_stride};
         hash = hash_text(weight.name, checksum64(std::as_bytes(std::span(numbers)), hash));
     }
     return hash;
@@ -57,7 +60,8 @@ Result<uint64_t> hash_samples(const Program& program, const WeightSource& source
         const WeightDecl& weight = program.weights[i];
         const uint64_t bytes = file_bytes(weight);
         sample.resize(static_cast<size_t>(std::min<uint64_t>(kSampleBytes, bytes)));
-        TAKT_RETURN_IF_ERROR(source.read(weight.name, (bytes - sample.size()) / 2, sample));
+        const uint64_t first = weight.runs.first_row * row_bytes(weight.dtype, weight.columns);
+        TAKT_RETURN_IF_ERROR(source.read(weight.name, first + (bytes - sample.size()) / 2, sample));
         hash = checksum64(sample, hash);
     }
     return hash;

@@ -64,6 +64,12 @@ struct Describe {
         set_rows(RowDomain::tokens);
         add_text(fmt::format("attention {}", program.groups[state.group].name));
     }
+    void operator()(const ExpertStep& step) {
+        const WeightDecl& gate = program.weight(step.op.gate);
+        set_rows(step.domain);
+        add_text(fmt::format("{} {} {} of {}", name_of(step.op.out), dtype_info(gate.dtype).name,
+                             program.value(step.op.routes).width / 2, step.op.n_experts));
+    }
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ public:
             fuse_gate(i);
             work_in_place(i);
         }
-        while (take_row_ops() || take_gated() || take_products() || take_attention()) {
+        while (take_row_ops() || take_gated() || take_products() || take_attention() || take_experts()) {
         }
         assign_slots(program_, home_, plan_);
         return std::move(plan_);
@@ -53,6 +53,7 @@ private:
     bool take_gated();
     bool take_products();
     bool take_attention();
+    bool take_experts();
 
     bool is_output(ValueId value) const { return value == program_.hidden || value == program_.logits; }
     // The product that writes a value which `reader` alone reads; kNone if there is none.
@@ -66,9 +67,12 @@ private:
     bool reads_floats(ValueId value) const {
         return is_output(value) || std::ranges::any_of(readers_[value.index], [&](uint32_t reader) {
                    const auto* product = std::get_if<MatmulOp>(&program_.ops[reader]);
+                   if (const auto* experts = std::get_if<ExpertFfnOp>(&program_.ops[reader]))
+                       return experts->routes == value || dense(experts->gate) || dense(experts->up);
                    return !product || !is_block_quantized(program_.weight(product->weight).dtype);
                });
     }
+    bool dense(WeightId weight) const { return !is_block_quantized(program_.weight(weight).dtype); }
     bool written(ValueId value) const { return writer_[value.index] == kNone || done_[writer_[value.index]]; }
     bool ready(uint32_t i) const;
     bool appended(StateId state, uint32_t before) const;
@@ -80,6 +84,7 @@ private:
     RowStep& row_step(RowDomain domain);
     Product make_product(uint32_t i) const;
     void quantize(const Product& product, RowDomain domain);
+    void quantize(ValueId in, RowDomain domain);
     bool quantized_by_writer(ValueId value);
 
     const Program& program_;
@@ -123,6 +128,7 @@ void Planner::fuse_residual(uint32_t add_index) {
 void Planner::fuse_gate(uint32_t gated_index) {
     const auto* gated = std::get_if<GatedActivationOp>(&program_.ops[gated_index]);
     if (!gated || gated->gate == gated->up) return;
+    if (program_.value(gated->gate).width != program_.value(gated->up).width) return;
     const uint32_t gate = private_product(gated->gate), up = private_product(gated->up);
     if (gate == kNone || up == kNone) return;
     if (!(std::get<MatmulOp>(program_.ops[gate]).in == std::get<MatmulOp>(program_.ops[up]).in)) return;
@@ -181,7 +187,7 @@ bool Planner::take_row_ops() {
     bool found = false;
     for (uint32_t i = 0; i < n_ops_; ++i) {
         const Op& op = program_.ops[i];
-        if (is<MatmulOp>(op) || is<AttentionOp>(op) || !ready(i)) continue;
+        if (is<MatmulOp>(op) || is<AttentionOp>(op) || is<ExpertFfnOp>(op) || !ready(i)) continue;
         RowStep& step = row_step(domain_of(i));
         const Operands used = operands(op);
         step.floats_per_row += program_.value(used.write.valid() ? used.write : used.reads[0]).width;
@@ -224,8 +230,11 @@ bool Planner::quantized_by_writer(ValueId value) {
 }
 
 void Planner::quantize(const Product& product, RowDomain domain) {
-    const ValueId in = product.op.in;
-    if (product.dense || quantized_[in.index]) return;
+    if (!product.dense) quantize(product.op.in, domain);
+}
+
+void Planner::quantize(ValueId in, RowDomain domain) {
+    if (quantized_[in.index]) return;
     quantized_[in.index] = true;
     if (quantized_by_writer(in)) return;
     RowStep& step = row_step(domain);
@@ -274,6 +283,18 @@ bool Planner::take_attention() {
     for (uint32_t i = 0; i < n_ops_; ++i) {
         if (!is<AttentionOp>(program_.ops[i]) || !ready(i)) continue;
         plan_.steps.emplace_back(AttentionStep{std::get<AttentionOp>(program_.ops[i]), false});
+        return done_[i] = true;
+    }
+    return false;
+}
+
+bool Planner::take_experts() {
+    for (uint32_t i = 0; i < n_ops_; ++i) {
+        const auto* op = std::get_if<ExpertFfnOp>(&program_.ops[i]);
+        if (!op || !ready(i)) continue;
+        const ExpertStep step{domain_of(i), *op, dense(op->gate), dense(op->down)};
+        if (!step.dense_in) quantize(op->in, step.domain);
+        plan_.steps.emplace_back(step);
         return done_[i] = true;
     }
     return false;

@@ -15,8 +15,9 @@ struct QuantizeOp {
     ValueId in;
 };
 
-using RowOp = std::variant<EmbedOp, RmsNormOp, RopeOp, KvAppendOp, GatedActivationOp, AddOp, ScaleOp,
-                           SoftCapOp, SelectRowsOp, QuantizeOp>;
+using RowOp = std::variant<EmbedOp, PositionEmbedOp, RmsNormOp, LayerNormOp, RopeOp, PositionScaleOp,
+                           KvAppendOp, GatedActivationOp, ActivationOp, RouteOp, AddOp, AddWeightOp, ScaleOp,
+                           SliceOp, SoftCapOp, SelectRowsOp, QuantizeOp>;
 
 // One parallel region over rows, no barrier between the ops: op k of a row reads nothing but that row.
 struct RowStep {
@@ -52,7 +53,14 @@ struct AttentionStep {
     bool quantize = false;
 };
 
-using Step = std::variant<RowStep, ProductStep, GatedStep, AttentionStep>;
+// Rows gathered by expert, each expert's products, and the rows' sums.
+struct ExpertStep {
+    RowDomain domain = RowDomain::tokens;
+    ExpertFfnOp op;
+    bool dense_in = false, dense_down = false;  // the products read floats, not the quantized form
+};
+
+using Step = std::variant<RowStep, ProductStep, GatedStep, AttentionStep, ExpertStep>;
 
 constexpr uint32_t kNoSlot = ~0u;
 

@@ -44,6 +44,15 @@ public:
         of(step.op.out).touch(index);
         if (step.quantize) quantized[step.op.out.index].touch(index);
     }
+    void touch(const ExpertStep& step, uint32_t index) {
+        if (step.dense_in) {
+            of(step.op.in).touch(index);
+        } else {
+            quantized[step.op.in.index].touch(index);
+        }
+        of(step.op.routes).touch(index);
+        of(step.op.out).touch(index);
+    }
     Life& of(ValueId value) { return floats[home_[value.index]]; }
 
 private:

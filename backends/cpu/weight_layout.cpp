@@ -17,12 +17,31 @@ struct MarkUses {
         if (id.valid()) places[id.index].vector = true;
     }
     void operator()(const EmbedOp& op) const { matrix(op.table); }
+    void operator()(const PositionEmbedOp& op) const { matrix(op.table); }
     void operator()(const RmsNormOp& op) const { vector(op.weight); }
+    void operator()(const LayerNormOp& op) const {
+        vector(op.weight);
+        vector(op.bias);
+    }
+    void operator()(const AddWeightOp& op) const { vector(op.weight); }
+    void operator()(const ScaleOp& op) const { vector(op.by); }
+    void operator()(const AttentionOp& op) const { vector(op.sinks); }
+    void operator()(const RouteOp& op) const {
+        vector(op.selection_bias);
+        vector(op.expert_scale);
+    }
+    void operator()(const ExpertFfnOp& op) const {
+        for (const WeightId id : {op.gate, op.up, op.down}) matrix(id);
+        for (const WeightId id : {op.gate_bias, op.up_bias, op.down_bias}) vector(id);
+    }
     void operator()(const MatmulOp& op) const {
         matrix(op.weight);
         vector(op.bias);
     }
-    void operator()(const RopeOp& op) const { vector(op.factors); }
+    void operator()(const RopeOp& op) const {
+        vector(op.factors);
+        vector(op.long_factors);
+    }
     void operator()(const auto&) const {}
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "backend/load_meter.h"
+#include "backend/weight_rows.h"
 #include "base/aligned_buffer.h"
 #include "cpu/kernels/pack_panels.h"
 #include "cpu/kernels/packed_matrix.h"
@@ -112,7 +113,7 @@ private:
         const WeightPlace& place = layout_.places[piece.weight];
         const std::span<std::byte> bytes(window.data(), piece.source_bytes);
         const uint64_t bytes_per_row = row_bytes(weight.dtype, weight.columns);
-        TAKT_RETURN_IF_ERROR(source_.read(weight.name, piece.first_row * bytes_per_row, bytes));
+        TAKT_RETURN_IF_ERROR(read_rows(source_, weight, piece.first_row, piece.n_rows, bytes));
         if (piece.vector) {
             auto* values = reinterpret_cast<float*>(block_ + place.vector_offset);
             dequantize_row(weight.dtype, bytes, {values, size_t{weight.rows} * weight.columns});

@@ -12,6 +12,7 @@
 #include "backend/state_form.h"
 #include "backend/step_batch_check.h"
 #include "base/clock.h"
+#include "program/rope.h"
 #include "reference/reference_ops.h"
 #include "tensor/dequantize.h"
 
@@ -152,10 +153,25 @@ void ReferenceExecutable::run_op(const EmbedOp& op) {
     }
 }
 
+void ReferenceExecutable::run_op(const PositionEmbedOp& op) {
+    const float* table = weights_->data(op.table);
+    for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+        const std::span<float> out = memory_.row(op.out, row);
+        std::copy_n(table + size_t{rows_.places()[row].position} * out.size(), out.size(), out.begin());
+    }
+}
+
 void ReferenceExecutable::run_op(const RmsNormOp& op) {
-    const std::span<const float> weight(weights_->data(op.weight), program_->weight(op.weight).columns);
     parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
-        rms_norm_row(memory_.row(op.in, row), weight, op.epsilon, memory_.row(op.out, row));
+        rms_norm_row(memory_.row(op.in, row), op.group, weights_->data(op.weight), op.epsilon,
+                     memory_.row(op.out, row));
+    });
+}
+
+void ReferenceExecutable::run_op(const LayerNormOp& op) {
+    parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
+        layer_norm_row(memory_.row(op.in, row), weights_->data(op.weight), weights_->data(op.bias),
+                       op.epsilon, memory_.row(op.out, row));
     });
 }
 
@@ -174,11 +190,19 @@ void ReferenceExecutable::run_op(const MatmulOp& op) {
 }
 
 void ReferenceExecutable::run_op(const RopeOp& op) {
-    const float* factors = weights_->data(op.factors);
+    const float* factors = weights_->data(rope_factors(op, options_.max_context_tokens));
     parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
         rope_row(op, factors, rows_.places()[row].position, memory_.row(op.in, row),
                  memory_.row(op.out, row));
     });
+}
+
+void ReferenceExecutable::run_op(const PositionScaleOp& op) {
+    for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+        const double factor = position_scale(op, rows_.places()[row].position);
+        std::ranges::transform(memory_.row(op.in, row), memory_.row(op.out, row).begin(),
+                               [&](float x) { return static_cast<float>(x * factor); });
+    }
 }
 
 void ReferenceExecutable::run_op(const KvAppendOp& op) {
@@ -201,13 +225,25 @@ void ReferenceExecutable::run_op(const AttentionOp& op) {
     });
 }
 
+std::pair<uint32_t, uint32_t> ReferenceExecutable::seen_by(const AttentionOp& op, uint32_t row) const {
+    const auto [index, position] = rows_.places()[row];
+    const uint32_t window = program_->groups[program_->state(op.state).group].window;
+    if (!op.bidirectional) {
+        const uint32_t first = first_visible_position(position, window);
+        return {first, position - first + 1};
+    }
+    const BatchSequence& sequence = batch_->sequences[index];
+    const uint32_t end = sequence.first_position + sequence.n_rows, reach = window == 0 ? end : window / 2;
+    const uint32_t first = position - std::min(position, reach);
+    return {first, std::min(end, position + reach + 1) - first};
+}
+
 void ReferenceExecutable::attend_head(const AttentionOp& op, uint32_t row, uint32_t head,
                                       std::span<double> scores) {
     const KvStateDecl& state = program_->state(op.state);
     const KvPages& pages = memory_.pages(op.state);
-    const auto [sequence, position] = rows_.places()[row];
-    const uint32_t first = first_visible_position(position, program_->groups[state.group].window),
-                   n = position - first + 1;
+    const uint32_t sequence = rows_.places()[row].sequence;
+    const auto [first, n] = seen_by(op, row);
     const uint32_t kv_head = head / (op.n_heads / state.n_kv_heads);
     const float* query = memory_.row(op.query, row).data() + size_t{head} * state.key_dim;
     auto vector_at = [&](const AlignedBuffer& buffer, uint32_t i, uint32_t dim) {
@@ -217,10 +253,12 @@ void ReferenceExecutable::attend_head(const AttentionOp& op, uint32_t row, uint3
 
     for (uint32_t i = 0; i < n; ++i)
         scores[i] = dot(query, vector_at(pages.keys, i, state.key_dim), state.key_dim) * op.scale;
+    const uint32_t n_scores = op.sinks.valid() ? n + 1 : n;
     if (op.soft_cap > 0) {
         for (double& score : scores.first(n)) score = op.soft_cap * std::tanh(score / op.soft_cap);
     }
-    softmax(scores.first(n));
+    if (op.sinks.valid()) scores[n] = weights_->data(op.sinks)[head];
+    softmax(scores.first(n_scores));
     const std::span<float> out =
         memory_.row(op.out, row).subspan(size_t{head} * state.value_dim, state.value_dim);
     for (uint32_t d = 0; d < state.value_dim; ++d) {
@@ -237,6 +275,13 @@ void ReferenceExecutable::run_op(const GatedActivationOp& op) {
     });
 }
 
+void ReferenceExecutable::run_op(const ActivationOp& op) {
+    parallel(n_rows(op.out), [&](uint32_t row, uint32_t) {
+        std::ranges::transform(memory_.row(op.in, row), memory_.row(op.out, row).begin(),
+                               [&](float x) { return static_cast<float>(activate(op.activation, x, 1)); });
+    });
+}
+
 void ReferenceExecutable::run_op(const AddOp& op) {
     for (uint32_t row = 0; row < n_rows(op.out); ++row) {
         std::ranges::transform(memory_.row(op.a, row), memory_.row(op.b, row),
@@ -244,10 +289,28 @@ void ReferenceExecutable::run_op(const AddOp& op) {
     }
 }
 
-void ReferenceExecutable::run_op(const ScaleOp& op) {
+void ReferenceExecutable::run_op(const AddWeightOp& op) {
+    const float* weight = weights_->data(op.weight);
     for (uint32_t row = 0; row < n_rows(op.out); ++row) {
-        std::ranges::transform(memory_.row(op.in, row), memory_.row(op.out, row).begin(),
-                               [&](float x) { return x * op.factor; });
+        const std::span<const float> in = memory_.row(op.in, row);
+        std::transform(in.begin(), in.end(), weight, memory_.row(op.out, row).begin(), std::plus<>());
+    }
+}
+
+void ReferenceExecutable::run_op(const ScaleOp& op) {
+    const float* by = weights_->data(op.by);
+    const bool single = by && program_->weight(op.by).columns == 1;
+    for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+        const std::span<const float> in = memory_.row(op.in, row);
+        const std::span<float> out = memory_.row(op.out, row);
+        for (size_t i = 0; i < in.size(); ++i) out[i] = in[i] * op.factor * (by ? by[single ? 0 : i] : 1.0f);
+    }
+}
+
+void ReferenceExecutable::run_op(const SliceOp& op) {
+    for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+        const std::span<float> out = memory_.row(op.out, row);
+        std::ranges::copy(memory_.row(op.in, row).subspan(op.first, out.size()), out.begin());
     }
 }
 

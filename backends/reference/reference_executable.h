@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "backend/backend.h"
@@ -37,18 +38,31 @@ private:
     template <typename Bytes, typename Body>
     void each_row(const StateRange& range, Bytes bytes, Body body);
     void attend_head(const AttentionOp& op, uint32_t row, uint32_t head, std::span<double> scores);
+    // Positions that the row sees: [first, first + second).
+    std::pair<uint32_t, uint32_t> seen_by(const AttentionOp& op, uint32_t row) const;
+    void run_expert(const ExpertFfnOp& op, uint32_t expert, std::span<const float> in, double weight,
+                    std::span<double> sum);
 
     void run_op(const EmbedOp& op);
+    void run_op(const PositionEmbedOp& op);
     void run_op(const RmsNormOp& op);
+    void run_op(const LayerNormOp& op);
     void run_op(const MatmulOp& op);
     void run_op(const RopeOp& op);
+    void run_op(const PositionScaleOp& op);
     void run_op(const KvAppendOp& op);
     void run_op(const AttentionOp& op);
     void run_op(const ShortConvOp& op);
     void run_op(const GatedRecurrenceOp& op);
+    void run_op(const GatedDeltaOp& op);
     void run_op(const GatedActivationOp& op);
+    void run_op(const ActivationOp& op);
+    void run_op(const RouteOp& op);
+    void run_op(const ExpertFfnOp& op);
     void run_op(const AddOp& op);
+    void run_op(const AddWeightOp& op);
     void run_op(const ScaleOp& op);
+    void run_op(const SliceOp& op);
     void run_op(const SoftCapOp& op);
     void run_op(const SelectRowsOp& op);
     // reference_recurrent.cpp

@@ -35,7 +35,7 @@ Sizes plan_sizes(const Program& program, const CompileOptions& options, uint32_t
         sizes.recurrent.push_back(options.n_pages[state.group] * bytes);
         sizes.rows.push_back(uint64_t{options.max_sequences} * kStatesKept * bytes);
     }
-    sizes.scores = uint64_t{n_threads} * options.max_context_tokens * sizeof(double);
+    sizes.scores = uint64_t{n_threads} * (uint64_t{options.max_context_tokens} + 1) * sizeof(double);
     sizes.logits = uint64_t{options.max_output_rows} * program.vocab_size * sizeof(float);
     sizes.hidden = uint64_t{options.max_output_rows} * program.value(program.hidden).width * sizeof(float);
     return sizes;
@@ -67,7 +67,7 @@ Result<ReferenceMemory> ReferenceMemory::allocate(const Program& program, const 
     Sizes sizes = plan_sizes(program, options, n_threads);
     ReferenceMemory memory;
     memory.program_ = &program;
-    memory.n_scores_ = options.max_context_tokens;
+    memory.n_scores_ = size_t{options.max_context_tokens} + 1;  // and a sink
     memory.slots_.resize(sizes.slots.size());
     for (size_t i = 0; i < sizes.slots.size(); ++i)
         TAKT_RETURN_IF_ERROR(allocate_into(memory.slots_[i], sizes.slots[i], "Scratch"));

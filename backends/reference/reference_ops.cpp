@@ -9,20 +9,12 @@
 
 #include <Eigen/Core>
 
+#include "program/rope.h"
 #include "tensor/dequantize.h"
 #include "tensor/quant_blocks.h"
 
 namespace takt::reference {
 namespace {
-
-double silu(double x) {
-    return x / (1 + std::exp(-x));
-}
-
-double gelu_tanh(double x) {
-    constexpr double kSqrt2OverPi = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    return 0.5 * x * (1 + std::tanh(kSqrt2OverPi * (x + 0.044715 * x * x * x)));
-}
 
 // The block with this scale, if it gives back the same values.
 bool fill_block(std::span<const float> values, uint16_t d, BlockQ8_0& block) {
@@ -57,16 +49,27 @@ BlockQ8_0 block_of(std::span<const float> values) {
 
 }  // namespace
 
-void rms_norm_row(std::span<const float> in, std::span<const float> weight, float epsilon,
+void rms_norm_row(std::span<const float> in, uint32_t group, const float* weight, float epsilon,
                   std::span<float> out) {
-    for (size_t start = 0; start < in.size(); start += weight.size()) {
-        const std::span<const float> group = in.subspan(start, weight.size());
+    for (size_t start = 0; start < in.size(); start += group) {
         double sum = 0;
-        for (float x : group) sum += static_cast<double>(x) * x;
-        const double rms = std::sqrt(sum / static_cast<double>(group.size()) + epsilon);
-        for (size_t i = 0; i < group.size(); ++i)
-            out[start + i] = static_cast<float>(group[i] / rms * weight[i]);
+        for (uint32_t i = 0; i < group; ++i) sum += static_cast<double>(in[start + i]) * in[start + i];
+        const double rms = std::sqrt(sum / group + epsilon);
+        for (uint32_t i = 0; i < group; ++i)
+            out[start + i] = static_cast<float>(in[start + i] / rms * (weight ? weight[i] : 1.0f));
     }
+}
+
+void layer_norm_row(std::span<const float> in, const float* weight, const float* bias, float epsilon,
+                    std::span<float> out) {
+    const auto n = static_cast<double>(in.size());
+    double sum = 0, squares = 0;
+    for (const float x : in) sum += x;
+    const double mean = sum / n;
+    for (const float x : in) squares += (x - mean) * (x - mean);
+    const double deviation = std::sqrt(squares / n + epsilon);
+    for (size_t i = 0; i < in.size(); ++i)
+        out[i] = static_cast<float>((in[i] - mean) / deviation * weight[i] + (bias ? bias[i] : 0.0f));
 }
 
 void matmul_block(MatrixView weight, const float* bias, uint32_t first, uint32_t n, const float* in,
@@ -84,10 +87,8 @@ void rope_row(const RopeOp& op, const float* factors, uint32_t position, std::sp
     std::copy(in.begin(), in.end(), out.begin());
     const uint32_t half = op.rotated_dim / 2;
     for (uint32_t i = 0; i < half; ++i) {
-        double frequency =
-            std::pow(static_cast<double>(op.base), -2.0 * i / op.rotated_dim) * op.frequency_scale;
-        if (factors) frequency /= factors[i];
-        const double angle = position * frequency, cosine = std::cos(angle), sine = std::sin(angle);
+        const double angle = position * rope_frequency(op, i, factors ? factors[i] : 1.0);
+        const double cosine = std::cos(angle) * op.magnitude, sine = std::sin(angle) * op.magnitude;
         const uint32_t first = op.style == RopeStyle::neox ? i : 2 * i;
         const uint32_t second = op.style == RopeStyle::neox ? i + half : 2 * i + 1;
         for (size_t head = 0; head < in.size(); head += op.head_dim) {
@@ -120,10 +121,12 @@ void gated_recurrence_row(std::span<const float> gate, std::span<const float> in
 
 void gated_activation_row(Activation activation, std::span<const float> gate, std::span<const float> up,
                           std::span<float> out) {
-    for (size_t i = 0; i < gate.size(); ++i) {
-        const double activated = activation == Activation::silu ? silu(gate[i]) : gelu_tanh(gate[i]);
-        out[i] = static_cast<float>(activated) * up[i];
-    }
+    for (size_t i = 0; i < up.size(); ++i)
+        out[i] = static_cast<float>(activate(activation, gate[gate.size() == 1 ? 0 : i], up[i]));
+}
+
+double position_scale(const PositionScaleOp& op, uint32_t position) {
+    return 1 + op.beta * std::log1p(position / op.period);
 }
 
 void soft_cap_row(float cap, std::span<const float> in, std::span<float> out) {

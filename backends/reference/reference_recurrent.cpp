@@ -64,6 +64,14 @@ void ReferenceExecutable::run_op(const GatedRecurrenceOp& op) {
     });
 }
 
+void ReferenceExecutable::run_op(const GatedDeltaOp& op) {
+    each_row_in_order(op.state, [&](uint32_t row, std::span<float> state) {
+        const DeltaRow inputs{memory_.row(op.qkv, row), memory_.row(op.decay, row), memory_.row(op.beta, row),
+                              weights_->data(op.rate), weights_->data(op.decay_bias)};
+        gated_delta_row(op, inputs, state, memory_.row(op.out, row));
+    });
+}
+
 Status ReferenceExecutable::commit(uint64_t sequence, uint32_t rows_kept) {
     if (program_->recurrent_states.empty()) return rows_.check_commit(sequence, rows_kept);
     const Result<uint32_t> index = recurrent_commit(rows_, sequence, rows_kept);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "backend/load_meter.h"
+#include "backend/weight_rows.h"
 #include "tensor/dequantize.h"
 
 namespace takt::reference {
@@ -18,7 +19,7 @@ Status load_weight(const WeightDecl& weight, const WeightSource& source, std::sp
     for (uint64_t first = 0; first < weight.rows; first += rows_per_window) {
         const uint64_t n_rows = std::min<uint64_t>(rows_per_window, weight.rows - first);
         window.resize(n_rows * bytes_per_row);
-        TAKT_RETURN_IF_ERROR(source.read(weight.name, first * bytes_per_row, window));
+        TAKT_RETURN_IF_ERROR(read_rows(source, weight, first, n_rows, window));
         for (uint64_t row = 0; row < n_rows; ++row) {
             dequantize_row(weight.dtype, std::span(window).subspan(row * bytes_per_row, bytes_per_row),
                            out.subspan((first + row) * weight.columns, weight.columns));

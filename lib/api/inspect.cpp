@@ -113,10 +113,12 @@ void write_config(JsonWriter& json, const ModelConfig& config) {
     json.member("n_kv_heads", config.n_kv_heads);
     json.member("key_dim", config.key_dim);
     json.member("value_dim", config.value_dim);
-    json.member("rms_epsilon", config.rms_epsilon);
+    json.member("norm_epsilon", config.norm_epsilon);
     json.member("rope_rotated_dim", config.rope_rotated_dim);
     json.member("rope_base", config.rope_base);
     json.member("window_tokens", config.window_tokens);
+    json.member("n_experts", config.n_experts);
+    json.member("n_experts_used", config.n_experts_used);
     json.end_object();
 }
 

@@ -53,47 +53,40 @@ uint32_t Hyperparameters::optional(std::string_view name, uint32_t fallback, Ran
     return value ? in_range(name, *value, range) : fallback;
 }
 
-uint32_t Hyperparameters::per_layer(std::string_view name, std::optional<uint32_t> fallback,
-                                    uint32_t n_layers, Range range) {
+std::vector<uint32_t> Hyperparameters::each_layer(std::string_view name, std::optional<uint32_t> fallback,
+                                                  uint32_t n_layers, Range range) {
     const GgufEntry* found = entry(name);
-    if (!found && !fallback) return fail_missing(name), 0;
-    if (!found) return *fallback;
+    if (!found && !fallback) fail_missing(name);
+    if (!found) return std::vector<uint32_t>(n_layers, fallback.value_or(0));
     const auto* array = std::get_if<std::shared_ptr<const GgufArray>>(&found->value);
-    if (!array) return required(name, range);
-    const std::optional<uint64_t> value = equal_entries(name, **array, n_layers);
-    return value ? in_range(name, *value, range) : 0;
+    if (!array) return std::vector<uint32_t>(n_layers, required(name, range));
+    return entries(name, **array, n_layers, range);
 }
 
-std::optional<uint64_t> Hyperparameters::equal_entries(std::string_view name, const GgufArray& array,
-                                                       uint32_t n_layers) {
+std::vector<uint32_t> Hyperparameters::entries(std::string_view name, const GgufArray& array,
+                                               uint32_t n_layers, Range range) {
+    std::vector<uint32_t> values(n_layers, 0);
     if (array.size() != n_layers) {
         fail(StatusCode::model_invalid, fmt::format("{} is an array of length {}, the model has {} layers.",
                                                     key(name), array.size(), n_layers));
-        return std::nullopt;
+        return values;
     }
-    std::optional<uint64_t> common;
-    for (size_t i = 0; i < array.size(); ++i) {
+    for (size_t i = 0; i < n_layers; ++i) {
         if (array.unsigneds.empty() && array.signeds.empty()) {
             fail(StatusCode::model_invalid, fmt::format("{} is an array of type {}, must hold integers.",
                                                         key(name), gguf_type_name(array.element_type)));
-            return std::nullopt;
+            return values;
         }
         if (array.unsigneds.empty() && array.signeds[i] < 0) {
             fail(StatusCode::model_invalid, fmt::format("{} holds {} for layer {}, must not be negative.",
                                                         key(name), array.signeds[i], i));
-            return std::nullopt;
+            return values;
         }
-        const uint64_t value =
-            array.unsigneds.empty() ? static_cast<uint64_t>(array.signeds[i]) : array.unsigneds[i];
-        if (common && *common != value) {
-            fail(StatusCode::model_unsupported,
-                 fmt::format("{} differs between layers ({} and {}), which takt doesn't run.", key(name),
-                             *common, value));
-            return std::nullopt;
-        }
-        common = value;
+        values[i] = in_range(
+            name, array.unsigneds.empty() ? static_cast<uint64_t>(array.signeds[i]) : array.unsigneds[i],
+            range);
     }
-    return common;
+    return values;
 }
 
 float Hyperparameters::positive(std::string_view name, double value) {

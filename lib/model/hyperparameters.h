@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/status.h"
 #include "gguf/gguf_reader.h"
@@ -21,9 +22,9 @@ public:
     };
     uint32_t required(std::string_view name, Range range);
     uint32_t optional(std::string_view name, uint32_t fallback, Range range);
-    // A number, or an array with one entry per layer: takt runs those whose entries are all equal.
-    uint32_t per_layer(std::string_view name, std::optional<uint32_t> fallback, uint32_t n_layers,
-                       Range range);
+    // One number for all layers, or an array with an entry for each.
+    std::vector<uint32_t> each_layer(std::string_view name, std::optional<uint32_t> fallback,
+                                     uint32_t n_layers, Range range);
     // Positive and finite.
     float required_positive(std::string_view name);
     float optional_positive(std::string_view name, float fallback);
@@ -42,7 +43,8 @@ public:
 private:
     std::optional<uint64_t> find_integer(std::string_view name);
     std::optional<double> find_float(std::string_view name);
-    std::optional<uint64_t> equal_entries(std::string_view name, const GgufArray& array, uint32_t n_layers);
+    std::vector<uint32_t> entries(std::string_view name, const GgufArray& array, uint32_t n_layers,
+                                  Range range);
     uint32_t in_range(std::string_view name, uint64_t value, Range range);
     float positive(std::string_view name, double value);
     void fail_missing(std::string_view name);

@@ -1,6 +1,9 @@
 // Reads and checks every hyperparameter; what takt would compute wrongly is refused here, by key and value.
 #include "model/model_config.h"
 
+#include <algorithm>
+#include <optional>
+
 #include <fmt/format.h>
 
 #include "model/families/families.h"
@@ -15,6 +18,7 @@ constexpr uint64_t kMaxWidth = 1u << 20;
 constexpr uint64_t kMaxHeads = 1u << 14;
 constexpr uint64_t kMaxContext = 1u << 30;
 constexpr uint64_t kMaxVocabulary = 1u << 24;
+constexpr uint64_t kMaxExperts = 1u << 12;
 
 Status read_names(const GgufFile& file, ModelConfig& config) {
     const Result<std::optional<std::string_view>> family = file.get_string("general.architecture");
@@ -43,20 +47,66 @@ Status read_vocabulary_size(const GgufFile& file, ModelConfig& config) {
     return {};
 }
 
-void read_sizes(Hyperparameters& keys, ModelConfig& config) {
+void read_layers(Hyperparameters& keys, const FamilyTraits& traits, ModelConfig& config) {
+    config.layers.resize(config.n_layers);
+    const bool experts = traits.experts && config.n_experts > 0;
+    const std::vector<uint32_t> heads =
+        keys.each_layer("attention.head_count", std::nullopt, config.n_layers, {1, kMaxHeads});
+    const std::vector<uint32_t> ffn =
+        keys.each_layer("feed_forward_length", experts ? std::optional(0u) : std::nullopt, config.n_layers,
+                        {experts ? 0u : 1u, kMaxWidth});
+    if (!keys.status().ok()) return;
+    for (uint32_t i = 0; i < config.n_layers; ++i) {
+        config.layers[i].n_heads = heads[i];
+        config.layers[i].ffn_dim = ffn[i];
+        config.n_heads = std::max(config.n_heads, heads[i]);
+        config.ffn_dim = std::max(config.ffn_dim, ffn[i]);
+    }
+    const std::vector<uint32_t> kv_heads =
+        keys.each_layer("attention.head_count_kv", config.n_heads, config.n_layers,
+                        {traits.layers_without_attention ? 0u : 1u, kMaxHeads});
+    if (!keys.status().ok()) return;
+    for (uint32_t i = 0; i < config.n_layers; ++i) {
+        config.layers[i].n_kv_heads = kv_heads[i];
+        config.n_kv_heads = std::max(config.n_kv_heads, kv_heads[i]);
+        if (kv_heads[i] != 0 && heads[i] % kv_heads[i] != 0) {
+            return keys.fail(
+                StatusCode::model_invalid,
+                fmt::format("{} is {}, must divide {}, which is {}.", keys.key("attention.head_count_kv"),
+                            kv_heads[i], keys.key("attention.head_count"), heads[i]));
+        }
+    }
+    if (config.n_kv_heads == 0) {
+        keys.fail(StatusCode::model_invalid,
+                  fmt::format("{} is 0 for every layer.", keys.key("attention.head_count_kv")));
+    }
+}
+
+void read_experts(Hyperparameters& keys, const FamilyTraits& traits, ModelConfig& config) {
+    config.n_experts = keys.optional("expert_count", 0, {0, UINT32_MAX});
+    if (config.n_experts == 0) return;
+    if (!traits.experts) {
+        return keys.fail(StatusCode::model_unsupported,
+                         fmt::format("{} is {}, takt doesn't run mixtures of experts of family {}.",
+                                     keys.key("expert_count"), config.n_experts, config.family));
+    }
+    config.n_experts = keys.optional("expert_count", 0, {0, kMaxExperts});
+    config.n_experts_used = keys.required("expert_used_count", {1, std::max(1u, config.n_experts)});
+    config.expert_ffn_dim = keys.optional("expert_feed_forward_length", 0, {0, kMaxWidth});
+}
+
+void read_sizes(Hyperparameters& keys, const FamilyTraits& traits, ModelConfig& config) {
     config.n_layers = keys.required("block_count", {1, kMaxLayers});
     config.context_tokens = keys.required("context_length", {1, kMaxContext});
     config.embedding_dim = keys.required("embedding_length", {1, kMaxWidth});
-    config.ffn_dim = keys.per_layer("feed_forward_length", std::nullopt, config.n_layers, {1, kMaxWidth});
-    config.n_heads = keys.per_layer("attention.head_count", std::nullopt, config.n_layers, {1, kMaxHeads});
-    config.n_kv_heads =
-        keys.per_layer("attention.head_count_kv", config.n_heads, config.n_layers, {1, kMaxHeads});
+    read_experts(keys, traits, config);
     if (!keys.status().ok()) return;
-    if (config.n_heads % config.n_kv_heads != 0) {
-        return keys.fail(
-            StatusCode::model_invalid,
-            fmt::format("{} is {}, must divide {}, which is {}.", keys.key("attention.head_count_kv"),
-                        config.n_kv_heads, keys.key("attention.head_count"), config.n_heads));
+    read_layers(keys, traits, config);
+    if (!keys.status().ok()) return;
+    if (config.n_experts > 0 && config.expert_ffn_dim == 0) config.expert_ffn_dim = config.ffn_dim;
+    if (config.n_experts > 0 && config.expert_ffn_dim == 0) {
+        return keys.fail(StatusCode::model_invalid,
+                         fmt::format("{} is missing.", keys.key("expert_feed_forward_length")));
     }
     if (!keys.has("attention.key_length") && config.embedding_dim % config.n_heads != 0) {
         return keys.fail(
@@ -69,12 +119,51 @@ void read_sizes(Hyperparameters& keys, ModelConfig& config) {
                                    {1, kMaxWidth / config.n_heads});
     config.value_dim =
         keys.optional("attention.value_length", config.key_dim, {1, kMaxWidth / config.n_heads});
-    config.rms_epsilon = keys.required_positive("attention.layer_norm_rms_epsilon");
+    config.norm_epsilon = keys.required_positive(traits.layer_norm ? "attention.layer_norm_epsilon"
+                                                                   : "attention.layer_norm_rms_epsilon");
     config.attention_soft_cap = keys.optional_or_zero("attn_logit_softcapping");
     config.final_soft_cap = keys.optional_or_zero("final_logit_softcapping");
 }
 
-void read_rope(Hyperparameters& keys, ModelConfig& config) {
+// A file with a factor but no type means linear scaling; a factor of 0 stands for "none".
+void read_rope_scaling(Hyperparameters& keys, ModelConfig& config) {
+    RopeScaling& scaling = config.rope_scaling;
+    const std::string type = keys.text("rope.scaling.type");
+    const bool old_name = !keys.has("rope.scaling.factor") && keys.has("rope.scale_linear");
+    const float factor = keys.optional_or_zero(old_name ? "rope.scale_linear" : "rope.scaling.factor");
+    scaling.original_context = keys.optional("rope.scaling.original_context_length", 0, {0, kMaxContext});
+    scaling.attention_factor = keys.optional_or_zero("rope.scaling.attn_factor");
+    if (type == "" || type == "linear") {
+        if (factor != 0) scaling.kind = RopeScaling::Kind::linear;
+    } else if (type == "yarn") {
+        scaling.kind = RopeScaling::Kind::yarn;
+        scaling.beta_fast = keys.optional_positive("rope.scaling.yarn_beta_fast", 32);
+        scaling.beta_slow = keys.optional_positive("rope.scaling.yarn_beta_slow", 1);
+        scaling.log_multiplier = keys.optional_or_zero("rope.scaling.yarn_log_multiplier");
+        if (scaling.original_context == 0) scaling.original_context = config.context_tokens;
+        if (factor == 0) {
+            keys.fail(StatusCode::model_invalid,
+                      fmt::format("{} is missing or 0.", keys.key("rope.scaling.factor")));
+        }
+        if (keys.status().ok() && config.rope_base <= 1) {
+            keys.fail(StatusCode::model_invalid, fmt::format("{} is {}, must be above 1 with YaRN.",
+                                                             keys.key("rope.freq_base"), config.rope_base));
+        }
+    } else if (type == "longrope") {
+        scaling.kind = RopeScaling::Kind::longrope;
+    } else if (type != "none") {
+        keys.fail(StatusCode::model_unsupported,
+                  fmt::format("{} is '{}', takt runs none, linear, yarn and longrope.",
+                              keys.key("rope.scaling.type"), type));
+    }
+    if (type != "none" && factor != 0) scaling.factor = factor;
+    if (keys.status().ok() && 1.0f / scaling.factor <= 0) {
+        keys.fail(StatusCode::model_invalid,
+                  fmt::format("{} is {}, too large.", keys.key("rope.scaling.factor"), factor));
+    }
+}
+
+void read_rope(Hyperparameters& keys, const FamilyTraits& traits, ModelConfig& config) {
     config.rope_rotated_dim = keys.optional("rope.dimension_count", config.key_dim, {1, kMaxWidth});
     if (keys.status().ok() &&
         (config.rope_rotated_dim % 2 != 0 || config.rope_rotated_dim > config.key_dim)) {
@@ -83,44 +172,24 @@ void read_rope(Hyperparameters& keys, ModelConfig& config) {
                               keys.key("rope.dimension_count"), config.rope_rotated_dim, config.key_dim));
     }
     config.rope_base = keys.optional_positive("rope.freq_base", 10000.0f);
-    config.rope_base_window =
-        keys.optional_positive("rope.freq_base_swa", config.family == "gemma3" ? 10000.0f : config.rope_base);
-
-    // Positions are divided by the factor; 0 stands for "none". A file with a factor but no type means linear
-    // scaling.
-    const std::string type = keys.text("rope.scaling.type");
-    const bool old_name = !keys.has("rope.scaling.factor") && keys.has("rope.scale_linear");
-    const float factor = keys.optional_or_zero(old_name ? "rope.scale_linear" : "rope.scaling.factor");
-    if (type != "" && type != "none" && type != "linear") {
-        keys.fail(StatusCode::model_unsupported,
-                  fmt::format("{} is '{}', takt runs none and linear.", keys.key("rope.scaling.type"), type));
-    }
-    if (type != "none" && factor != 0) config.rope_frequency_scale = 1.0f / factor;
-    if (keys.status().ok() && config.rope_frequency_scale <= 0) {
-        keys.fail(StatusCode::model_invalid,
-                  fmt::format("{} is {}, too large.", keys.key("rope.scaling.factor"), factor));
-    }
-    const float attention_factor = keys.optional_positive("rope.scaling.attn_factor", 1.0f);
-    if (attention_factor != 1.0f) {
-        keys.fail(StatusCode::model_unsupported,
-                  fmt::format("{} is {}, takt runs models without it.", keys.key("rope.scaling.attn_factor"),
-                              attention_factor));
-    }
+    config.rope_base_window = keys.optional_positive(
+        "rope.freq_base_swa", traits.window_rope_base > 0 ? traits.window_rope_base : config.rope_base);
+    read_rope_scaling(keys, config);
 }
 
 // Which layers see a window alone. Only families that are made of window and full layers read these keys.
-void read_window(Hyperparameters& keys, ModelConfig& config) {
-    config.window_layers.assign(config.n_layers, false);
-    if (config.family != "gemma3") return;
+void read_window(Hyperparameters& keys, const FamilyTraits& traits, ModelConfig& config) {
+    if (traits.window_pattern == 0) return;
     config.window_tokens = keys.optional("attention.sliding_window", 0, {0, kMaxContext});
     if (config.window_tokens == 0) return;
     const GgufEntry* entry = keys.entry("attention.sliding_window_pattern");
     const auto* array = entry ? std::get_if<std::shared_ptr<const GgufArray>>(&entry->value) : nullptr;
     if (!array) {
-        config.window_pattern = keys.optional("attention.sliding_window_pattern", 6, {1, kMaxLayers});
+        config.window_pattern =
+            keys.optional("attention.sliding_window_pattern", traits.window_pattern, {1, kMaxLayers});
         if (!keys.status().ok()) return;
         for (uint32_t i = 0; i < config.n_layers; ++i)
-            config.window_layers[i] = i % config.window_pattern < config.window_pattern - 1;
+            config.layers[i].windowed = i % config.window_pattern < config.window_pattern - 1;
         return;
     }
     if ((*array)->element_type != GgufType::boolean || (*array)->size() != config.n_layers) {
@@ -129,21 +198,14 @@ void read_window(Hyperparameters& keys, ModelConfig& config) {
             fmt::format("{} is an array of {} {}, must hold one bool for each of {} layers.", entry->key,
                         (*array)->size(), gguf_type_name((*array)->element_type), config.n_layers));
     }
-    for (uint32_t i = 0; i < config.n_layers; ++i) config.window_layers[i] = (*array)->booleans[i] != 0;
+    for (uint32_t i = 0; i < config.n_layers; ++i) config.layers[i].windowed = (*array)->booleans[i] != 0;
 }
 
-// Features that change the arithmetic and that no recipe of takt has yet.
-void refuse_unsupported(Hyperparameters& keys) {
-    const uint32_t n_experts = keys.optional("expert_count", 0, {0, UINT32_MAX});
-    if (n_experts > 0) {
-        keys.fail(StatusCode::model_unsupported,
-                  fmt::format("{} is {}, takt doesn't run mixtures of experts yet.", keys.key("expert_count"),
-                              n_experts));
-    }
-    if (!keys.flag("attention.causal").value_or(true)) {
-        keys.fail(StatusCode::model_unsupported,
-                  fmt::format("{} is false, takt runs causal models.", keys.key("attention.causal")));
-    }
+void check_causal(Hyperparameters& keys, const FamilyTraits& traits) {
+    if (traits.bidirectional || keys.flag("attention.causal").value_or(true)) return;
+    keys.fail(StatusCode::model_unsupported,
+              fmt::format("{} is false, takt runs this family with causal attention.",
+                          keys.key("attention.causal")));
 }
 
 }  // namespace
@@ -151,12 +213,13 @@ void refuse_unsupported(Hyperparameters& keys) {
 Result<ModelConfig> ModelConfig::read(const GgufFile& file) {
     ModelConfig config;
     TAKT_RETURN_IF_ERROR(read_names(file, config));
+    const FamilyTraits& traits = (*find_family(config.family))->traits;
     Hyperparameters keys(file, config.family);
-    read_sizes(keys, config);
+    read_sizes(keys, traits, config);
     TAKT_RETURN_IF_ERROR(keys.status());
-    read_rope(keys, config);
-    read_window(keys, config);
-    refuse_unsupported(keys);
+    read_rope(keys, traits, config);
+    read_window(keys, traits, config);
+    check_causal(keys, traits);
     TAKT_RETURN_IF_ERROR(keys.status());
     TAKT_RETURN_IF_ERROR(read_vocabulary_size(file, config));
     return config;

@@ -12,17 +12,18 @@ ProgramBuilder::ProgramBuilder(std::string family, uint32_t vocab_size) {
     program_.vocab_size = vocab_size;
 }
 
-WeightId ProgramBuilder::weight(std::string name, DType dtype, uint32_t rows, uint32_t columns) {
+WeightId ProgramBuilder::weight(std::string name, DType dtype, uint32_t rows, uint32_t columns,
+                                RowRuns runs) {
     for (uint32_t i = 0; i < program_.weights.size(); ++i) {
         const WeightDecl& known = program_.weights[i];
-        if (known.name != name) continue;
+        if (known.name != name || known.runs != runs) continue;
         if ((known.dtype != dtype || known.rows != rows || known.columns != columns) && mistake_.ok()) {
             mistake_ = Status(StatusCode::internal,
                               fmt::format("Weight {} is declared twice with different shapes.", name));
         }
         return {i};
     }
-    program_.weights.push_back({std::move(name), dtype, rows, columns});
+    program_.weights.push_back({std::move(name), dtype, rows, columns, runs});
     return {static_cast<uint32_t>(program_.weights.size() - 1)};
 }
 
@@ -54,9 +55,29 @@ ValueId ProgramBuilder::embed(std::string name, WeightId table) {
     return out;
 }
 
+ValueId ProgramBuilder::position_embed(std::string name, WeightId table) {
+    const uint32_t width = weight_decl(table).columns;
+    const ValueId out = new_value(std::move(name), width, RowDomain::tokens);
+    program_.ops.push_back(PositionEmbedOp{table, out});
+    return out;
+}
+
 ValueId ProgramBuilder::rms_norm(std::string name, ValueId in, WeightId weight, float epsilon) {
     const ValueId out = new_like(std::move(name), in);
-    program_.ops.push_back(RmsNormOp{in, weight, out, epsilon});
+    program_.ops.push_back(RmsNormOp{in, weight, out, epsilon, weight_decl(weight).columns});
+    return out;
+}
+
+ValueId ProgramBuilder::rms_norm_plain(std::string name, ValueId in, uint32_t group, float epsilon) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(RmsNormOp{in, {}, out, epsilon, group});
+    return out;
+}
+
+ValueId ProgramBuilder::layer_norm(std::string name, ValueId in, WeightId weight, WeightId bias,
+                                   float epsilon) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(LayerNormOp{in, weight, bias, out, epsilon});
     return out;
 }
 
@@ -74,16 +95,28 @@ ValueId ProgramBuilder::rope(std::string name, ValueId in, const RopeOp& shape) 
     return op.out;
 }
 
+ValueId ProgramBuilder::position_scale(std::string name, ValueId in, float beta, uint32_t period) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(PositionScaleOp{in, out, beta, period});
+    return out;
+}
+
 void ProgramBuilder::kv_append(ValueId keys, ValueId values, StateId state) {
     program_.ops.push_back(KvAppendOp{keys, values, state});
 }
 
 ValueId ProgramBuilder::attention(std::string name, ValueId query, StateId state, uint32_t n_heads,
                                   float scale, float soft_cap) {
-    const uint32_t value_dim = state.index < program_.states.size() ? program_.state(state).value_dim : 0;
-    const ValueId out = new_value(std::move(name), n_heads * value_dim, decl(query).domain);
-    program_.ops.push_back(AttentionOp{query, state, out, n_heads, scale, soft_cap});
-    return out;
+    return attention(std::move(name), AttentionOp{query, state, {}, n_heads, scale, soft_cap, {}, false});
+}
+
+ValueId ProgramBuilder::attention(std::string name, const AttentionOp& shape) {
+    AttentionOp op = shape;
+    const uint32_t value_dim =
+        op.state.index < program_.states.size() ? program_.state(op.state).value_dim : 0;
+    op.out = new_value(std::move(name), op.n_heads * value_dim, decl(op.query).domain);
+    program_.ops.push_back(op);
+    return op.out;
 }
 
 ValueId ProgramBuilder::short_conv(std::string name, ValueId in, WeightId weight, RecurrentStateId state) {
@@ -98,10 +131,38 @@ ValueId ProgramBuilder::gated_recurrence(std::string name, ValueId gate, ValueId
     return out;
 }
 
+ValueId ProgramBuilder::gated_delta(std::string name, const GatedDeltaOp& shape) {
+    GatedDeltaOp op = shape;
+    op.out = new_value(std::move(name), op.n_value_heads * op.value_dim, decl(op.qkv).domain);
+    program_.ops.push_back(op);
+    return op.out;
+}
+
 ValueId ProgramBuilder::gated_activation(std::string name, ValueId gate, ValueId up, Activation activation) {
-    const ValueId out = new_like(std::move(name), gate);
+    const ValueId out = new_like(std::move(name), up);
     program_.ops.push_back(GatedActivationOp{gate, up, out, activation});
     return out;
+}
+
+ValueId ProgramBuilder::activation(std::string name, ValueId in, Activation activation) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(ActivationOp{in, out, activation});
+    return out;
+}
+
+ValueId ProgramBuilder::route(std::string name, const RouteOp& shape) {
+    RouteOp op = shape;
+    op.out = new_value(std::move(name), 2 * op.n_used, decl(op.logits).domain);
+    program_.ops.push_back(op);
+    return op.out;
+}
+
+ValueId ProgramBuilder::expert_ffn(std::string name, const ExpertFfnOp& shape) {
+    ExpertFfnOp op = shape;
+    const uint32_t width = op.n_experts > 0 ? weight_decl(op.down).rows / op.n_experts : 0;
+    op.out = new_value(std::move(name), width, decl(op.in).domain);
+    program_.ops.push_back(op);
+    return op.out;
 }
 
 ValueId ProgramBuilder::add(std::string name, ValueId a, ValueId b) {
@@ -110,9 +171,21 @@ ValueId ProgramBuilder::add(std::string name, ValueId a, ValueId b) {
     return out;
 }
 
-ValueId ProgramBuilder::scale(std::string name, ValueId in, float factor) {
+ValueId ProgramBuilder::add_weight(std::string name, ValueId in, WeightId weight) {
     const ValueId out = new_like(std::move(name), in);
-    program_.ops.push_back(ScaleOp{in, out, factor});
+    program_.ops.push_back(AddWeightOp{in, weight, out});
+    return out;
+}
+
+ValueId ProgramBuilder::scale(std::string name, ValueId in, float factor, WeightId by) {
+    const ValueId out = new_like(std::move(name), in);
+    program_.ops.push_back(ScaleOp{in, out, factor, by});
+    return out;
+}
+
+ValueId ProgramBuilder::slice(std::string name, ValueId in, uint32_t first, uint32_t width) {
+    const ValueId out = new_value(std::move(name), width, decl(in).domain);
+    program_.ops.push_back(SliceOp{in, out, first});
     return out;
 }
 

@@ -14,8 +14,8 @@ class ProgramBuilder {
 public:
     ProgramBuilder(std::string family, uint32_t vocab_size);
 
-    // The same name again gives the same weight (a head tied to the embedding).
-    WeightId weight(std::string name, DType dtype, uint32_t rows, uint32_t columns);
+    // The same rows of the same name again give the same weight (a head tied to the embedding).
+    WeightId weight(std::string name, DType dtype, uint32_t rows, uint32_t columns, RowRuns runs = {});
     uint32_t group(std::string name, uint32_t window);
     uint32_t recurrent_group(std::string name);
     StateId kv_state(std::string name, uint32_t group, uint32_t n_kv_heads, uint32_t key_dim,
@@ -25,17 +25,29 @@ public:
     uint32_t width(ValueId id) const { return decl(id).width; }
 
     ValueId embed(std::string name, WeightId table);
+    ValueId position_embed(std::string name, WeightId table);
     ValueId rms_norm(std::string name, ValueId in, WeightId weight, float epsilon);
+    ValueId rms_norm_plain(std::string name, ValueId in, uint32_t group, float epsilon);  // without a weight
+    ValueId layer_norm(std::string name, ValueId in, WeightId weight, WeightId bias, float epsilon);
     ValueId matmul(std::string name, ValueId in, WeightId weight, WeightId bias = {});
     ValueId rope(std::string name, ValueId in, const RopeOp& shape);  // in, out of `shape` are ignored
+    ValueId position_scale(std::string name, ValueId in, float beta, uint32_t period);
     void kv_append(ValueId keys, ValueId values, StateId state);
     ValueId attention(std::string name, ValueId query, StateId state, uint32_t n_heads, float scale,
                       float soft_cap = 0);
+    // out of `shape` is ignored.
+    ValueId attention(std::string name, const AttentionOp& shape);
     ValueId short_conv(std::string name, ValueId in, WeightId weight, RecurrentStateId state);
     ValueId gated_recurrence(std::string name, ValueId gate, ValueId in, RecurrentStateId state);
+    ValueId gated_delta(std::string name, const GatedDeltaOp& shape);  // out of `shape` is ignored
     ValueId gated_activation(std::string name, ValueId gate, ValueId up, Activation activation);
+    ValueId activation(std::string name, ValueId in, Activation activation);
+    ValueId route(std::string name, const RouteOp& shape);           // out is ignored
+    ValueId expert_ffn(std::string name, const ExpertFfnOp& shape);  // out is ignored
     ValueId add(std::string name, ValueId a, ValueId b);
-    ValueId scale(std::string name, ValueId in, float factor);
+    ValueId add_weight(std::string name, ValueId in, WeightId weight);
+    ValueId scale(std::string name, ValueId in, float factor, WeightId by = {});
+    ValueId slice(std::string name, ValueId in, uint32_t first, uint32_t width);
     ValueId soft_cap(std::string name, ValueId in, float cap);
     ValueId select_rows(std::string name, ValueId in);
 

@@ -22,6 +22,10 @@ Status ProgramChecker::check_declarations() const {
                                     weight.columns, dtype_info(weight.dtype).name,
                                     dtype_info(weight.dtype).block_elements));
         }
+        if (weight.runs.run_rows > weight.runs.run_stride) {
+            return fail(fmt::format("weight {} has runs of {} rows, {} apart", weight.name,
+                                    weight.runs.run_rows, weight.runs.run_stride));
+        }
     }
     return check_states();
 }
@@ -57,16 +61,27 @@ Status ProgramChecker::check_op(const EmbedOp& op) {
     return {};
 }
 
+Status ProgramChecker::check_op(const PositionEmbedOp& op) {
+    TAKT_RETURN_IF_ERROR(in_token_domain(op.out));
+    TAKT_RETURN_IF_ERROR(use_weight(op.table));
+    return use_matrix(op.table, program_.weight(op.table).rows, width(op.out), "table");
+}
+
 Status ProgramChecker::check_op(const RmsNormOp& op) {
     TAKT_RETURN_IF_ERROR(same_shape(op.in, op.out));
     TAKT_RETURN_IF_ERROR(positive(op.epsilon, "epsilon"));
-    TAKT_RETURN_IF_ERROR(use_weight(op.weight));
-    const WeightDecl& weight = program_.weight(op.weight);
-    if (width(op.in) % weight.columns != 0) {
-        return fail(fmt::format("{} is {} wide, no multiple of the {} floats of {}", name(op.in),
-                                width(op.in), weight.columns, weight.name));
+    if (op.group == 0 || width(op.in) % op.group != 0) {
+        return fail(fmt::format("{} is {} wide, no multiple of the group of {} floats", name(op.in),
+                                width(op.in), op.group));
     }
-    return use_vector(op.weight, weight.columns, "norm weight");
+    return use_optional_vector(op.weight, op.group, "norm weight");
+}
+
+Status ProgramChecker::check_op(const LayerNormOp& op) {
+    TAKT_RETURN_IF_ERROR(same_shape(op.in, op.out));
+    TAKT_RETURN_IF_ERROR(positive(op.epsilon, "epsilon"));
+    TAKT_RETURN_IF_ERROR(use_vector(op.weight, width(op.in), "norm weight"));
+    return use_optional_vector(op.bias, width(op.in), "bias");
 }
 
 Status ProgramChecker::check_op(const MatmulOp& op) {
@@ -78,7 +93,7 @@ Status ProgramChecker::check_op(const MatmulOp& op) {
     if (weight.rows != width(op.out))
         return fail(fmt::format("{} has {} rows, {} is {} wide", weight.name, weight.rows, name(op.out),
                                 width(op.out)));
-    return op.bias.valid() ? use_vector(op.bias, weight.rows, "bias") : Status();
+    return use_optional_vector(op.bias, weight.rows, "bias");
 }
 
 Status ProgramChecker::check_op(const RopeOp& op) {
@@ -91,12 +106,29 @@ Status ProgramChecker::check_op(const RopeOp& op) {
     if (op.rotated_dim == 0 || op.rotated_dim % 2 != 0 || op.rotated_dim > op.head_dim) {
         return fail(fmt::format("rotates {} of the {} floats of a head", op.rotated_dim, op.head_dim));
     }
-    return op.factors.valid() ? use_vector(op.factors, op.rotated_dim / 2, "factors") : Status();
+    TAKT_RETURN_IF_ERROR(positive(op.magnitude, "magnitude"));
+    if (!std::isfinite(op.ramp_begin) || !std::isfinite(op.ramp_end))
+        return fail(fmt::format("ramp is {} to {}", op.ramp_begin, op.ramp_end));
+    TAKT_RETURN_IF_ERROR(use_optional_vector(op.factors, op.rotated_dim / 2, "factors"));
+    return use_optional_vector(op.long_factors, op.rotated_dim / 2, "long factors");
+}
+
+Status ProgramChecker::check_op(const PositionScaleOp& op) {
+    TAKT_RETURN_IF_ERROR(in_token_domain(op.in));
+    TAKT_RETURN_IF_ERROR(positive(op.beta, "beta"));
+    if (op.period == 0) return fail("period is 0");
+    return same_shape(op.in, op.out);
 }
 
 Status ProgramChecker::check_op(const GatedActivationOp& op) {
-    TAKT_RETURN_IF_ERROR(same_shape(op.gate, op.up));
-    return same_shape(op.gate, op.out);
+    TAKT_RETURN_IF_ERROR(same_shape(op.up, op.out));
+    if (width(op.gate) != 1) return same_shape(op.gate, op.up);
+    if (program_.value(op.gate).domain == program_.value(op.up).domain) return {};
+    return fail(fmt::format("{} and {} have different row domains", name(op.gate), name(op.up)));
+}
+
+Status ProgramChecker::check_op(const ActivationOp& op) {
+    return same_shape(op.in, op.out);
 }
 
 Status ProgramChecker::check_op(const AddOp& op) {
@@ -106,7 +138,23 @@ Status ProgramChecker::check_op(const AddOp& op) {
 
 Status ProgramChecker::check_op(const ScaleOp& op) {
     if (!std::isfinite(op.factor)) return fail(fmt::format("factor is {}", op.factor));
-    return same_shape(op.in, op.out);
+    TAKT_RETURN_IF_ERROR(same_shape(op.in, op.out));
+    if (!op.by.valid()) return {};
+    TAKT_RETURN_IF_ERROR(use_weight(op.by));
+    return use_vector(op.by, program_.weight(op.by).columns == 1 ? 1 : width(op.in), "factor");
+}
+
+Status ProgramChecker::check_op(const AddWeightOp& op) {
+    TAKT_RETURN_IF_ERROR(same_shape(op.in, op.out));
+    return use_vector(op.weight, width(op.in), "weight");
+}
+
+Status ProgramChecker::check_op(const SliceOp& op) {
+    if (uint64_t{op.first} + width(op.out) > width(op.in)) {
+        return fail(fmt::format("{} is {} wide, floats {} to {} are asked for", name(op.in), width(op.in),
+                                op.first, uint64_t{op.first} + width(op.out)));
+    }
+    return {};
 }
 
 Status ProgramChecker::check_op(const SoftCapOp& op) {
@@ -167,6 +215,18 @@ Status ProgramChecker::use_vector(WeightId id, uint32_t size, std::string_view r
         return fail(
             fmt::format("{} {} is {}, must be f32", role, weight.name, dtype_info(weight.dtype).name));
     return {};
+}
+
+Status ProgramChecker::use_optional_vector(WeightId id, uint32_t size, std::string_view role) {
+    return id.valid() ? use_vector(id, size, role) : Status();
+}
+
+Status ProgramChecker::use_matrix(WeightId id, uint64_t rows, uint64_t columns, std::string_view role) {
+    TAKT_RETURN_IF_ERROR(use_weight(id));
+    const WeightDecl& weight = program_.weight(id);
+    if (weight.rows == rows && weight.columns == columns) return {};
+    return fail(fmt::format("{} {} is [{}, {}], must be [{}, {}]", role, weight.name, weight.rows,
+                            weight.columns, rows, columns));
 }
 
 Status ProgramChecker::same_shape(ValueId a, ValueId b) const {

@@ -71,7 +71,7 @@ Status ProgramChecker::check_op(const AttentionOp& op) {
     if (width(op.out) != uint64_t{op.n_heads} * state.value_dim)
         return fail(fmt::format("{} is {} wide, must be {} x {}", name(op.out), width(op.out), op.n_heads,
                                 state.value_dim));
-    return {};
+    return use_optional_vector(op.sinks, op.n_heads, "sinks");
 }
 
 Status ProgramChecker::check_op(const ShortConvOp& op) {
@@ -93,6 +93,25 @@ Status ProgramChecker::check_op(const GatedRecurrenceOp& op) {
     TAKT_RETURN_IF_ERROR(same_shape(op.in, op.out));
     TAKT_RETURN_IF_ERROR(in_token_domain(op.in));
     return use_recurrent(op.state, width(op.in));
+}
+
+Status ProgramChecker::check_op(const GatedDeltaOp& op) {
+    TAKT_RETURN_IF_ERROR(in_token_domain(op.qkv));
+    TAKT_RETURN_IF_ERROR(same_shape(op.decay, op.beta));
+    TAKT_RETURN_IF_ERROR(positive(op.epsilon, "epsilon"));
+    if (op.n_key_heads == 0 || op.n_value_heads % op.n_key_heads != 0)
+        return fail(fmt::format("{} value heads can't share {} key heads", op.n_value_heads, op.n_key_heads));
+    if (width(op.decay) != op.n_value_heads)
+        return fail(
+            fmt::format("{} is {} wide for {} heads", name(op.decay), width(op.decay), op.n_value_heads));
+    const uint64_t keys = uint64_t{op.n_key_heads} * op.key_dim,
+                   values = uint64_t{op.n_value_heads} * op.value_dim;
+    if (width(op.qkv) != 2 * keys + values || width(op.out) != values)
+        return fail(fmt::format("{} is {} wide and {} {}, must be 2 x {} + {} and {}", name(op.qkv),
+                                width(op.qkv), name(op.out), width(op.out), keys, values, values));
+    TAKT_RETURN_IF_ERROR(use_vector(op.rate, op.n_value_heads, "rate"));
+    TAKT_RETURN_IF_ERROR(use_vector(op.decay_bias, op.n_value_heads, "decay bias"));
+    return use_recurrent(op.state, values * op.key_dim);
 }
 
 // Each state belongs to one op, which reads it and leaves it changed.

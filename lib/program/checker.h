@@ -1,5 +1,5 @@
 // One walk over a program. check.cpp holds what every op has, check_states.cpp the states and the ops on
-// them.
+// them, check_experts.cpp routes and experts.
 #pragma once
 
 #include <string>
@@ -41,21 +41,32 @@ private:
     Status check_ends() const;
 
     Status check_op(const EmbedOp& op);
+    Status check_op(const PositionEmbedOp& op);
     Status check_op(const RmsNormOp& op);
+    Status check_op(const LayerNormOp& op);
     Status check_op(const MatmulOp& op);
     Status check_op(const RopeOp& op);
+    Status check_op(const PositionScaleOp& op);
     Status check_op(const KvAppendOp& op);
     Status check_op(const AttentionOp& op);
     Status check_op(const ShortConvOp& op);
     Status check_op(const GatedRecurrenceOp& op);
+    Status check_op(const GatedDeltaOp& op);
     Status check_op(const GatedActivationOp& op);
+    Status check_op(const ActivationOp& op);
+    Status check_op(const RouteOp& op);
+    Status check_op(const ExpertFfnOp& op);
     Status check_op(const AddOp& op);
+    Status check_op(const AddWeightOp& op);
     Status check_op(const ScaleOp& op);
+    Status check_op(const SliceOp& op);
     Status check_op(const SoftCapOp& op);
     Status check_op(const SelectRowsOp& op);
 
     Status use_weight(WeightId id);
     Status use_vector(WeightId id, uint32_t size, std::string_view role);
+    Status use_optional_vector(WeightId id, uint32_t size, std::string_view role);
+    Status use_matrix(WeightId id, uint64_t rows, uint64_t columns, std::string_view role);
     Status use_recurrent(RecurrentStateId id, uint64_t n_floats);
     Status same_shape(ValueId a, ValueId b) const;
     Status in_token_domain(ValueId id) const;

@@ -10,7 +10,7 @@
 namespace takt {
 
 struct Operands {
-    std::array<ValueId, 2> reads{};
+    std::array<ValueId, 3> reads{};
     uint32_t n_reads = 0;
     ValueId write{};  // invalid for kv_append, which writes pages alone
 

@@ -18,13 +18,30 @@ struct ValueDecl {
     RowDomain domain = RowDomain::tokens;
 };
 
-// The first `rows` rows of the file's tensor, which may hold more: an embedding or head padded beyond the
-// vocabulary is declared with vocab_size rows, so padded rows are never read, computed or sampled.
+// Which rows of a file's tensor a weight is: runs of run_rows rows, run_stride apart, the first at first_row.
+// So one tensor can hold queries, keys and values, or gate and up of every expert.
+struct RowRuns {
+    uint32_t first_row = 0;
+    uint32_t run_rows = 0;  // 0: one run of all
+    uint32_t run_stride = 0;
+
+    bool operator==(const RowRuns&) const = default;
+    uint64_t file_row(uint32_t row) const {
+        return run_rows == 0 ? uint64_t{first_row} + row
+                             : first_row + uint64_t{row / run_rows} * run_stride + row % run_rows;
+    }
+    // Rows from `row` on that lie together.
+    uint32_t together(uint32_t row) const { return run_rows == 0 ? ~0u : run_rows - row % run_rows; }
+};
+
+// Rows of a tensor, which may hold more: an embedding or head padded beyond the vocabulary is declared with
+// vocab_size rows, so padded rows are never read, computed or sampled.
 struct WeightDecl {
     std::string name;  // as in the file: "blk.0.attn_q.weight"
     DType dtype{};
     uint32_t rows = 1;     // outputs; 1 for vectors
     uint32_t columns = 0;  // contiguous
+    RowRuns runs{};
 };
 
 // States that share page geometry and lifetime: one block table per group and sequence.

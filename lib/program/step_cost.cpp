@@ -7,6 +7,9 @@
 namespace takt {
 namespace {
 
+constexpr uint64_t kDeltaOperations = 6;     // a float of the state and row: S^T k, k v^T, S^T q, two each
+constexpr uint32_t kEveryExpert = 1u << 20;  // rows that choose every expert of any model
+
 // Positions that the rows of the step see, all together, and those that any of them sees.
 struct Seen {
     uint64_t pairs = 0, positions = 0;
@@ -40,8 +43,17 @@ struct Count {
     void operator()(const EmbedOp& op) {
         cost.weight_bytes += bytes_of(op.table) / std::max(1u, program.weight(op.table).rows) * rows(op.out);
     }
+    void operator()(const PositionEmbedOp& op) {
+        cost.weight_bytes += bytes_of(op.table) / std::max(1u, program.weight(op.table).rows) * rows(op.out);
+    }
     void operator()(const RmsNormOp& op) { read(op.weight); }
+    void operator()(const LayerNormOp& op) {
+        read(op.weight);
+        read(op.bias);
+    }
     void operator()(const RopeOp& op) { read(op.factors); }
+    void operator()(const AddWeightOp& op) { read(op.weight); }
+    void operator()(const ScaleOp& op) { read(op.by); }
     void operator()(const MatmulOp& op) {
         if (rows(op.out) == 0) return;
         read(op.weight);
@@ -59,6 +71,25 @@ struct Count {
     void operator()(const ShortConvOp& op) {
         read(op.weight);
         cost.recurrent_values += 2 * uint64_t{program.state(op.state).n_floats};
+    }
+    void operator()(const GatedDeltaOp& op) {
+        const uint64_t floats = program.state(op.state).n_floats;
+        read(op.rate);
+        read(op.decay_bias);
+        cost.recurrent_values += 2 * floats;
+        cost.attention_operations += kDeltaOperations * floats * rows(op.out);
+    }
+    // Rows that choose the same experts share them, so this is the most that is read.
+    void operator()(const ExpertFfnOp& op) {
+        const uint64_t n_used = program.value(op.routes).width / 2, n_rows = rows(op.out);
+        const uint64_t chosen = std::min<uint64_t>(op.n_experts, n_rows * n_used);
+        for (const WeightId id : {op.gate, op.up, op.down}) {
+            const WeightDecl& weight = program.weight(id);
+            const uint64_t bytes = bytes_of(id) / op.n_experts * chosen;
+            cost.expert_bytes += bytes;
+            cost.weight_bytes += bytes;
+            cost.product_operations += 2 * n_rows * n_used * (weight.rows / op.n_experts) * weight.columns;
+        }
     }
     void operator()(const GatedRecurrenceOp& op) {
         cost.recurrent_values += 2 * uint64_t{program.state(op.state).n_floats};
@@ -79,14 +110,19 @@ StepCostTable::StepCostTable(const Program& program, FunctionRef<uint64_t(Weight
     const StepCost one = step_cost(program, {1, 0, 0}, bytes_of),
                    two = step_cost(program, {2, 0, 0}, bytes_of),
                    output = step_cost(program, {1, 0, 1}, bytes_of);
-    row_bytes_ = two.weight_bytes - one.weight_bytes;
-    body_bytes_ = one.weight_bytes - row_bytes_;
+    const auto shared_bytes = [](const StepCost& cost) { return cost.weight_bytes - cost.expert_bytes; };
+    row_bytes_ = shared_bytes(two) - shared_bytes(one);
+    body_bytes_ = shared_bytes(one) - row_bytes_;
     head_bytes_ = output.weight_bytes - one.weight_bytes;
     row_operations_ = two.product_operations - one.product_operations;
     output_operations_ = output.product_operations - one.product_operations;
+    expert_row_bytes_ = one.expert_bytes;
+    expert_bytes_ = step_cost(program, {kEveryExpert, 0, 0}, bytes_of).expert_bytes;
     recurrent_bytes_ = one.recurrent_values * sizeof(float);
     for (const StateGroup& group : program.groups) groups_.push_back({group.window, 0, 0});
     for (const Op& op : program.ops) {
+        if (const auto* delta = std::get_if<GatedDeltaOp>(&op))
+            recurrent_operations_ += kDeltaOperations * program.state(delta->state).n_floats;
         const auto* attention = std::get_if<AttentionOp>(&op);
         if (attention == nullptr) continue;
         const KvStateDecl& state = program.state(attention->state);
@@ -102,6 +138,10 @@ void StepCostTable::add_weights(bool outputs, Cost& cost) const {
 
 void StepCostTable::add_rows(const StepShape& rows, Cost& cost) const {
     cost.read_bytes += row_bytes_ * rows.n_rows + recurrent_bytes_;
+    const uint64_t experts = std::min(expert_bytes_, cost.expert_bytes + expert_row_bytes_ * rows.n_rows);
+    cost.read_bytes += experts - cost.expert_bytes;
+    cost.expert_bytes = experts;
+    cost.attention_operations += recurrent_operations_ * rows.n_rows;
     cost.product_operations += row_operations_ * rows.n_rows + output_operations_ * rows.n_output_rows;
     for (const Group& group : groups_) {
         if (group.bytes_per_position == 0) continue;

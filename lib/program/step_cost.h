@@ -17,10 +17,12 @@ struct StepShape {
 
 struct StepCost {
     uint64_t weight_bytes = 0;          // of matrices and vectors, once a step; of the embedding its rows
+    uint64_t expert_bytes = 0;          // within weight_bytes: of experts, as many as the rows can choose
     uint64_t kv_values = 0;             // keys and values that attention reads, once a step and key head
     uint64_t recurrent_values = 0;      // of recurrent states: read, and written, once a step
     uint64_t product_operations = 0;    // 2 x weights multiplied
-    uint64_t attention_operations = 0;  // 2 x products of queries with keys and of weights with values
+    uint64_t attention_operations = 0;  // 2 x products of queries with keys and of weights with values, and
+                                        // what recurrent states take
 };
 
 // What steps of many sequences cost, from numbers that were worked out once: a few additions a sequence.
@@ -32,6 +34,7 @@ public:
 
     struct Cost {
         uint64_t read_bytes = 0, product_operations = 0, attention_operations = 0;
+        uint64_t expert_bytes = 0;  // within read_bytes
     };
     // The weights, for any rows of a step and for any rows with outputs.
     void add_weights(bool outputs, Cost& cost) const;
@@ -44,7 +47,8 @@ private:
         uint64_t bytes_per_position = 0, operations_per_pair = 0;
     };
     uint64_t body_bytes_ = 0, head_bytes_ = 0, row_bytes_ = 0, recurrent_bytes_ = 0;
-    uint64_t row_operations_ = 0, output_operations_ = 0;
+    uint64_t expert_row_bytes_ = 0, expert_bytes_ = 0;  // of one row, of all experts
+    uint64_t row_operations_ = 0, output_operations_ = 0, recurrent_operations_ = 0;
     std::vector<Group> groups_;
 };
 

@@ -40,7 +40,7 @@ TEST_CASE("A sound program passes the check") {
 
 TEST_CASE("The check names what is wrong with shapes and parameters") {
     const Broken cases[] = {
-        {"no multiple of the 3 floats of norm", [](Program& p) { p.weights[1].columns = 3; }},
+        {"norm weight norm is [1, 3], must be 8 floats", [](Program& p) { p.weights[1].columns = 3; }},
         {"w_q has 4 rows, q is 8 wide", [](Program& p) { p.weights[2].rows = 4; }},
         {"w_q has 16 columns, normed is 8 wide", [](Program& p) { p.weights[2].columns = 16; }},
         {"bias b_q is [1, 4], must be 8 floats", [](Program& p) { p.weights[3].columns = 4; }},

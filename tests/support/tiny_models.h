@@ -16,7 +16,8 @@
 namespace takt::test {
 
 constexpr const char* kTinyFamilies[] = {
-    "llama", "llama-linear-rope", "llama3-rope", "mistral-as-llama", "qwen2", "gemma3"};
+    "llama", "llama-linear-rope", "llama3-rope", "mistral-as-llama", "qwen2", "gemma3", "gemma2", "phi3",
+    "qwen3", "qwen3moe",          "smollm3"};
 constexpr const char* kTinyQuants[] = {"quant-f16",    "quant-bf16", "quant-q4_0", "quant-q4_1",
                                        "quant-q5_0",   "quant-q5_1", "quant-q8_0", "quant-q4_k_m",
                                        "quant-q5_k_m", "quant-q6_k"};
