@@ -718,7 +718,9 @@ TAKT_API takt_status takt_model_load(takt_runtime *runtime, const takt_model_opt
 TAKT_API void takt_model_destroy(takt_model *model);
 /* Thread-safe, as all that follows on models. */
 TAKT_API takt_status takt_model_get_info(const takt_model *model, takt_model_info *out_info);
-/* Metadata, tensors and what takt does with them, as one JSON object. */
+/* Metadata, tensors and what takt does with them, as one JSON object. "types" tells for each tensor type what the backend
+ * runs it as and whether that is exact: {"type","tensors","bytes","runs_as","precision"}, precision one of "exact", "scales
+ * rounded" (to float16, 1/4096 at most) and "rounded" (half a step of the largest of 32 weights over 127). */
 TAKT_API takt_status takt_model_inspect(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
 /* The model as a program, one op a line. */
 TAKT_API takt_status takt_model_program(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);

@@ -90,6 +90,12 @@ struct KernelChoice {
     std::string what, kernel;
 };
 
+// What weights of a type are kept and multiplied as: {"q8_0", "rounded"}. "exact": every element is the
+// file's.
+struct WeightForm {
+    std::string_view runs_as, precision;
+};
+
 // One engine's compiled program with its pages and scratch. One thread at a time.
 class Executable {
 public:
@@ -147,6 +153,8 @@ public:
                                                         const CompileOptions& options) = 0;
     // By type of the program's matrices; nothing where there is no choice.
     virtual std::vector<KernelChoice> choices(const Program& /*program*/) const { return {}; }
+    // Of a type that it supports.
+    virtual WeightForm weight_form(DType /*dtype*/) const { return {"f32", "exact"}; }
     // Takes about a second: reads of a working set of this size, products of n_rows rows in this shape;
     // neither where 0.
     virtual Result<DeviceLimits> measure_limits(uint64_t /*working_set_bytes*/, uint32_t /*n_rows*/,

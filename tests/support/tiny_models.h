@@ -17,9 +17,10 @@ namespace takt::test {
 
 constexpr const char* kTinyFamilies[] = {
     "llama", "llama-linear-rope", "llama3-rope", "mistral-as-llama", "qwen2", "gemma3"};
-constexpr const char* kTinyQuants[] = {"quant-f16",    "quant-bf16", "quant-q4_0", "quant-q4_1",
-                                       "quant-q5_0",   "quant-q5_1", "quant-q8_0", "quant-q4_k_m",
-                                       "quant-q5_k_m", "quant-q6_k"};
+constexpr const char* kTinyQuants[] = {
+    "quant-f16",   "quant-bf16",   "quant-q4_0",   "quant-q4_1",  "quant-q5_0", "quant-q5_1",
+    "quant-q8_0",  "quant-q4_k_m", "quant-q5_k_m", "quant-q6_k",  "quant-q2_k", "quant-q3_k_m",
+    "quant-iq3_s", "quant-iq4_nl", "quant-iq4_xs", "quant-tq1_0", "quant-tq2_0"};
 
 inline std::string tiny_path(const std::string& name, const char* extension = ".gguf") {
     return std::string(TAKT_TEST_DATA_DIR) + "/golden/tiny/" + name + extension;
