@@ -210,7 +210,7 @@ typedef struct takt_runtime_options {
 /* Exactly one source: path, or descriptor (>= 0), or memory. */
 typedef struct takt_model_options {
     size_t                 struct_size;
-    const char            *path;             /* UTF-8, zero-terminated                                              */
+    const char            *path;             /* UTF-8, zero-terminated; of a split model its first part           */
     const void            *memory;           /* borrowed until the model and everything made from it is destroyed   */
     size_t                 memory_bytes;
     uint64_t               descriptor_offset;/* first byte of the GGUF file within the descriptor                   */

@@ -87,6 +87,7 @@ void write_tensors(JsonWriter& json, const GgufFile& file) {
         json.end_array();
         json.member("bytes", tensor.size_bytes);
         json.member("offset", tensor.offset);
+        json.member("part", tensor.part);
         json.end_object();
     }
     json.end_array();
@@ -95,7 +96,8 @@ void write_tensors(JsonWriter& json, const GgufFile& file) {
 void write_file(JsonWriter& json, const GgufFile& file) {
     json.begin_object();
     json.member("name", file.source().name());
-    json.member("bytes", file.source().size_bytes());
+    json.member("bytes", file.size_bytes());
+    json.member("parts", file.n_parts());
     json.member("gguf_version", file.version());
     json.member("fingerprint", fmt::format("{:016x}", file.fingerprint()));
     json.end_object();

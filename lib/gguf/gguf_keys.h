@@ -11,7 +11,8 @@ constexpr std::string_view kAlignment = "general.alignment";
 constexpr std::string_view kName = "general.name";
 constexpr std::string_view kFileType = "general.file_type";
 constexpr std::string_view kSplitCount = "split.count";
-constexpr std::string_view kSplitNumber = "split.no";
+constexpr std::string_view kSplitNumber = "split.no";  // from 0 on
+constexpr std::string_view kSplitTensors = "split.tensors.count";
 
 // After "<architecture>."
 constexpr std::string_view kContextLength = "context_length";
