@@ -80,6 +80,7 @@ public:
     const GgufTensor* find_tensor(std::string_view name) const;
     const ByteSource& source() const { return *parts_.front(); }  // the first part
     size_t n_parts() const { return parts_.size(); }
+    const std::string& part_name(size_t part) const { return parts_[part]->name(); }
     uint64_t size_bytes() const;  // of all parts
     // When it was last changed, of one file; of several a number that changes with each of theirs.
     std::optional<int64_t> modified_ns() const;
