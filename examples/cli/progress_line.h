@@ -15,8 +15,11 @@ namespace cli {
 // A line that appears after half a second and is wiped out at the end.
 class ProgressLine {
 public:
-    explicit ProgressLine(std::string_view doing)
-        : doing_(doing), start_(std::chrono::steady_clock::now()), visible_(stderr_is_terminal()) {}
+    explicit ProgressLine(std::string_view doing, std::string_view unit = "MB")
+        : doing_(doing),
+          unit_(unit),
+          start_(std::chrono::steady_clock::now()),
+          visible_(stderr_is_terminal()) {}
     ~ProgressLine() {
         if (shown_) write_stderr("\r\033[K");
     }
@@ -30,14 +33,15 @@ public:
             return;
         last_ = now;
         shown_ = true;
-        write_stderr(fmt::format("\rtakt: {}, {:.0f} % of {:.0f} MB\033[K", doing_,
-                                 100.0 * static_cast<double>(done) / static_cast<double>(total),
-                                 static_cast<double>(total) / 1e6));
+        const auto all = static_cast<double>(total);
+        write_stderr(fmt::format("\rtakt: {}, {:.0f} % of {:.0f} {}\033[K", doing_,
+                                 100.0 * static_cast<double>(done) / all, unit_ == "MB" ? all / 1e6 : all,
+                                 unit_));
     }
 
 private:
     using SteadyTime = std::chrono::steady_clock::time_point;
-    std::string doing_;
+    std::string doing_, unit_;
     SteadyTime start_, last_{};
     bool visible_;
     bool shown_ = false;

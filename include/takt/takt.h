@@ -933,6 +933,14 @@ TAKT_API takt_status takt_model_simulate(const takt_model *model, const takt_eng
 TAKT_API takt_status takt_quantize(takt_runtime *runtime, const takt_quantize_options *options,
                                    takt_quantize_result *out_result);
 
+/* Runs the model over a text and writes how much the columns of its matrices matter (the mean of their inputs' squares) to a
+ * file, for takt_quantize_options.importance_path; other engines read it too. The tokens are cut into windows of window_tokens
+ * (0: the smaller of 512 and the model's). progress counts tokens and may be NULL. Loads the weights if nobody has; takes its
+ * turns with the runtime's engines. Blocks; thread-safe. Errors: TAKT_ERROR_INVALID_ARGUMENT naming the value,
+ * TAKT_ERROR_UNSUPPORTED of a backend that can't, TAKT_ERROR_CANCELLED if progress said so, those of writing the file. */
+TAKT_API takt_status takt_model_calibrate(const takt_model *model, const int32_t *ids, size_t id_count, uint32_t window_tokens,
+                                          const char *path, takt_progress_callback progress, void *user_data);
+
 /* ---- Session ------------------------------------------------------------------------------------------------------ */
 
 /* A conversation by the model's chat template. system may be NULL. One thread at a time, but cancel. */

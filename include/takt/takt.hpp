@@ -435,6 +435,17 @@ public:
         });
     }
     takt_memory_plan plan(const EngineOptions& options = {}) const;
+    // Writes the importance of columns over these tokens, for QuantizeOptions. window_tokens 0: a default.
+    void calibrate(const std::vector<std::int32_t>& ids, const std::string& path,
+                   std::uint32_t window_tokens = 0,
+                   const std::function<bool(std::uint64_t done, std::uint64_t total)>& report = {}) const {
+        detail::Progress progress{&report, nullptr};
+        const takt_status status =
+            takt_model_calibrate(get(), ids.data(), ids.size(), window_tokens, path.c_str(),
+                                 report ? detail::call_progress : nullptr, &progress);
+        if (progress.thrown) std::rethrow_exception(progress.thrown);
+        check(status);
+    }
     // JSON; its keys are at takt_model_profile().
     std::string profile(takt_profile_options options = TAKT_PROFILE_OPTIONS_INIT) const {
         std::string text;

@@ -1,9 +1,12 @@
 // Quantization of model files.
+#include <algorithm>
+
 #include "api/arguments.h"
 #include "api/defaults.h"
 #include "api/guard.h"
 #include "api/handles.h"
 #include "api/struct_copy.h"
+#include "engine/calibration.h"
 #include "quantize/quantizer.h"
 #include "takt/takt.h"
 
@@ -11,6 +14,8 @@ using namespace takt;
 using namespace takt::api;
 
 namespace {
+
+constexpr uint32_t kDefaultWindow = 512;
 
 Status check_path(const char* path, std::string_view name) {
     if (path == nullptr) return Status(StatusCode::invalid_argument, fmt::format("{} is NULL.", name));
@@ -42,6 +47,31 @@ Result<QuantizeOptions> read_options(const takt_quantize_options* options) {
 }
 
 }  // namespace
+
+takt_status takt_model_calibrate(const takt_model* model, const int32_t* ids, size_t id_count,
+                                 uint32_t window_tokens, const char* path, takt_progress_callback progress,
+                                 void* user_data) {
+    return guard([&]() -> Status {
+        TAKT_RETURN_IF_NULL(model);
+        if (id_count != 0) TAKT_RETURN_IF_NULL(ids);
+        TAKT_RETURN_IF_ERROR(check_path(path, "path"));
+        TAKT_RETURN_IF_ERROR(check_may_load(*model->runtime, "takt_model_calibrate"));
+        CalibrationOptions own;
+        own.backend = model->backend;
+        own.ids = {ids, id_count};
+        own.window_tokens = window_tokens != 0
+                                ? window_tokens
+                                : std::min(kDefaultWindow, model->model->config().context_tokens);
+        if (progress != nullptr) {
+            own.progress = [progress, user_data](uint64_t done, uint64_t total) {
+                return progress(user_data, done, total) == TAKT_CONTINUE;
+            };
+        }
+        const Result<Importance> importance = measure_importance(*model->runtime, *model->model, own);
+        if (!importance.ok()) return importance.status();
+        return importance->write(path, own.window_tokens);
+    });
+}
 
 takt_status takt_quantize(takt_runtime* runtime, const takt_quantize_options* options,
                           takt_quantize_result* out_result) {

@@ -96,6 +96,10 @@ struct WeightForm {
     std::string_view runs_as, precision;
 };
 
+// Told before each product of a step, on the thread that runs it: the weight, and n_rows rows of its columns
+// that it is multiplied with, as the product sees them. Borrowed for the call.
+using ProductObserver = std::function<void(WeightId weight, std::span<const float> rows, uint32_t n_rows)>;
+
 // One engine's compiled program with its pages and scratch. One thread at a time.
 class Executable {
 public:
@@ -114,6 +118,10 @@ public:
     virtual Status commit(uint64_t sequence, uint32_t rows_kept) = 0;
     // Copies one page of a group, or one slot, for forks (copy-on-write).
     virtual Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) = 0;
+    // For calibration: slows steps down, and may allocate in them. An empty one ends it.
+    virtual Status observe_products(ProductObserver /*observer*/) {
+        return Status(StatusCode::unsupported, "This backend can't tell what it multiplies.");
+    }
     // Type of the keys and values in the pages; nothing where they can't leave the device.
     virtual std::optional<DType> kv_dtype() const { return std::nullopt; }
     // Keys and values of a range of positions of one layer, in the form of backend/state_form.h, out of the

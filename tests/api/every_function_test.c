@@ -148,8 +148,10 @@ static int32_t count_progress(void* user_data, uint64_t done_bytes, uint64_t tot
     return TAKT_CONTINUE;
 }
 
-static void quantization(takt_runtime* runtime, const char* model_path) {
-    char output[64];
+static void quantization(takt_runtime* runtime, const takt_model* model, const char* model_path) {
+    char output[64], matrix[64];
+    int32_t ids[40];
+    size_t i;
     takt_quantize_options options = TAKT_QUANTIZE_OPTIONS_INIT, same;
     takt_quantize_result result = {0};
     uint64_t last = 0;
@@ -166,6 +168,14 @@ static void quantization(takt_runtime* runtime, const char* model_path) {
     CHECK(result.output_bytes < result.input_bytes && result.n_quantized > 0 &&
           result.n_quantized < result.n_tensors);
     CHECK(last > 0);
+    snprintf(matrix, sizeof matrix, "takt-importance-%p.gguf", (void*)output);
+    for (i = 0; i < 40; ++i) ids[i] = (int32_t)(i * 7 + 3);
+    CHECK_OK(takt_model_calibrate(model, ids, 40, 32, matrix, count_progress, &last));
+    CHECK(last == 40);
+    options.importance_path = matrix;
+    options.type = "q5_0";
+    CHECK_OK(takt_quantize(runtime, &options, NULL));
+    CHECK(remove(matrix) == 0);
     CHECK(remove(output) == 0);
 }
 
@@ -726,7 +736,7 @@ int main(int argc, char** argv) {
     CHECK_OK(takt_runtime_set_threads(runtime, 0, 0));
     backends(runtime);
     describe(model);
-    quantization(runtime, argv[1]);
+    quantization(runtime, model, argv[1]);
     count = text_and_ids(model, ids);
     blocking(engine, ids, count);
     asynchronous(engine);

@@ -291,6 +291,15 @@ static void model_calls(takt_model* model) {
     CHECK_FAILS(INVALID, "struct_size is 0", takt_model_get_info(model, &info));
     info.struct_size = sizeof info;
     CHECK_FAILS(INVALID, "model", takt_model_get_info(NULL, &info));
+    CHECK_FAILS(INVALID, "model", takt_model_calibrate(NULL, ids, 2, 0, "out", NULL, NULL));
+    CHECK_FAILS(INVALID, "ids", takt_model_calibrate(model, NULL, 2, 0, "out", NULL, NULL));
+    CHECK_FAILS(INVALID, "path is NULL", takt_model_calibrate(model, ids, 2, 0, NULL, NULL, NULL));
+    CHECK_FAILS(INVALID, "0 tokens", takt_model_calibrate(model, NULL, 0, 0, "out", NULL, NULL));
+    CHECK_FAILS(INVALID, "window_tokens is 1", takt_model_calibrate(model, ids, 2, 1, "out", NULL, NULL));
+    CHECK_FAILS(TAKT_ERROR_CANCELLED, "cancelled",
+                takt_model_calibrate(model, ids, 2, 0, "out", stop_at_once, NULL));
+    CHECK_FAILS(TAKT_ERROR_FILE_NOT_FOUND, "/no/such",
+                takt_model_calibrate(model, ids, 2, 0, "/no/such/out", NULL, NULL));
     CHECK_FAILS(INVALID, "model", takt_model_inspect(NULL, NULL, 0, &size));
     CHECK_FAILS(INVALID, "out_bytes", takt_model_inspect(model, NULL, 0, NULL));
     CHECK_FAILS(INVALID, "out_text", takt_model_inspect(model, NULL, 5, &size));

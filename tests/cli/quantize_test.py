@@ -41,6 +41,22 @@ class Quantize(TaktTest):
         self.assertEqual(list(self.folder.iterdir()), [])
         self.well("quantize", TINY / "quant-q6_k.gguf", out, "q4_0", "--requantize")
 
+    def test_calibration_writes_an_importance_matrix_or_uses_it_at_once(self):
+        text = self.folder / "text.txt"
+        text.write_text("The quick brown fox jumps over the lazy dog. " * 20)
+        matrix, out, again, plain = (self.folder / n for n in ("i.gguf", "out.gguf", "again.gguf", "plain.gguf"))
+        self.well("quantize", F16, out, "q4_0", "--calibrate", text, "--importance", matrix, "--ctx", 64)
+        self.assertTrue(matrix.exists())
+        self.well("quantize", F16, again, "q4_0", "--importance", matrix)
+        self.well("quantize", F16, plain, "q4_0")
+        self.assertEqual(out.read_bytes(), again.read_bytes())
+        self.assertNotEqual(out.read_bytes(), plain.read_bytes())
+        again.unlink()
+        self.well("quantize", F16, again, "q4_0", "--calibrate", text, "--ctx", 64)
+        self.assertEqual(out.read_bytes(), again.read_bytes())
+        self.fails(["at least 2"], "quantize", F16, plain, "q4_0", "--calibrate", "/dev/null")
+        self.assertEqual(len(list(self.folder.iterdir())), 5)
+
     def test_no_room_and_no_way_to_write_are_errors(self):
         self.fails(["Creating a file"], "quantize", F16, "/proc/out.gguf", "q4_0")
         out = self.folder / "out.gguf"
