@@ -69,7 +69,8 @@ takt_status takt_model_calibrate(const takt_model* model, const int32_t* ids, si
         }
         const Result<Importance> importance = measure_importance(*model->runtime, *model->model, own);
         if (!importance.ok()) return importance.status();
-        return importance->write(path, own.window_tokens);
+        const uint64_t n_windows = (id_count + own.window_tokens - 1) / own.window_tokens;
+        return importance->write(path, own.window_tokens, static_cast<uint32_t>(n_windows));
     });
 }
 

@@ -7,6 +7,7 @@
 namespace takt::gguf_keys {
 
 constexpr std::string_view kArchitecture = "general.architecture";
+constexpr std::string_view kType = "general.type";  // "model", "imatrix", …
 constexpr std::string_view kAlignment = "general.alignment";
 constexpr std::string_view kName = "general.name";
 constexpr std::string_view kFileType = "general.file_type";

@@ -147,7 +147,11 @@ Status GgufParser::check_general_keys() {
     if (part_ != 0) return read_alignment();
     const Result<std::optional<std::string_view>> architecture = file_->get_string(gguf_keys::kArchitecture);
     if (!architecture.ok()) return architecture.status();
-    if (!*architecture) return invalid(fmt::format("Metadata key {} is missing.", gguf_keys::kArchitecture));
+    const Result<std::optional<std::string_view>> type = file_->get_string(gguf_keys::kType);
+    if (!type.ok()) return type.status();
+    // Importance matrices are GGUF files of no architecture.
+    if (!*architecture && type->value_or("model") != "imatrix")
+        return invalid(fmt::format("Metadata key {} is missing.", gguf_keys::kArchitecture));
     return read_alignment();
 }
 

@@ -92,6 +92,13 @@ void GgufWriter::set_u32(std::string_view key, uint32_t value) {
     set({std::string(key), GgufType::u32, uint64_t{value}});
 }
 
+void GgufWriter::set_texts(std::string_view key, std::vector<std::string> values) {
+    auto array = std::make_shared<GgufArray>();
+    array->element_type = GgufType::string;
+    array->strings = std::move(values);
+    set({std::string(key), GgufType::array, std::shared_ptr<const GgufArray>(std::move(array))});
+}
+
 void GgufWriter::add_tensor(const GgufTensor& tensor) {
     tensors_.push_back(tensor);
     GgufTensor& own = tensors_.back();

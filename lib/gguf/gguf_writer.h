@@ -16,6 +16,7 @@ public:
     void set(GgufEntry entry);
     void set_text(std::string_view key, std::string_view value);
     void set_u32(std::string_view key, uint32_t value);
+    void set_texts(std::string_view key, std::vector<std::string> values);
     // Data lies in the order of the calls. Only name, type and shape are read.
     void add_tensor(const GgufTensor& tensor);
 

@@ -82,11 +82,13 @@ Result<Importance> Importance::read(const std::string& path) {
     return importance;
 }
 
-Status Importance::write(const std::string& path, uint32_t chunk_tokens) const {
+// The keys are those that the usual engine asks for.
+Status Importance::write(const std::string& path, uint32_t window_tokens, uint32_t n_windows) const {
     GgufWriter writer;
-    writer.set_text(gguf_keys::kArchitecture, "imatrix");
-    writer.set_text("general.type", "imatrix");
-    writer.set_u32("imatrix.chunk_size", chunk_tokens);
+    writer.set_text(gguf_keys::kType, "imatrix");
+    writer.set_texts("imatrix.datasets", {"takt"});
+    writer.set_u32("imatrix.chunk_count", n_windows);
+    writer.set_u32("imatrix.chunk_size", window_tokens);
     for (const auto& [name, sums] : sums_) {
         const uint64_t n = sums.counts.size();
         writer.add_tensor(float_tensor(name + std::string(kSquares), sums.squares.size() / n, n));

@@ -24,7 +24,8 @@ public:
     };
 
     static Result<Importance> read(const std::string& path);
-    Status write(const std::string& path, uint32_t chunk_tokens) const;
+    // The text it was measured on: so many windows of so many tokens.
+    Status write(const std::string& path, uint32_t window_tokens, uint32_t n_windows) const;
 
     void add_row(std::string_view name, std::span<const float> row);
     bool empty() const { return sums_.empty(); }

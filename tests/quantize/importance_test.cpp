@@ -38,13 +38,17 @@ TEST_CASE("Importance is the mean square of each column, and comes back from its
     CHECK(importance.means(matrix("b.weight", 3)).value().empty());
     CHECK_FALSE(importance.means(matrix("a.weight", 4)).ok());
     const TemporaryFolder folder;
-    REQUIRE(importance.write(folder.file("i.gguf"), 512).ok());
+    REQUIRE(importance.write(folder.file("i.gguf"), 512, 3).ok());
     const auto again = Importance::read(folder.file("i.gguf"));
     REQUIRE(again.ok());
     CHECK(again->means(matrix("a.weight", 3)).value() == std::vector<float>{5, 2, 5});
     const auto file = GgufFile::open(open_file(folder.file("i.gguf")).value()).value();
     CHECK(file->find_tensor("a.weight.in_sum2") != nullptr);
     CHECK(file->get_string("general.type")->value() == "imatrix");
+    CHECK(file->find("general.architecture") == nullptr);  // as in the usual engine's
+    CHECK(file->get_uint("imatrix.chunk_count")->value() == 3);
+    CHECK(file->get_uint("imatrix.chunk_size")->value() == 512);
+    CHECK((*file->get_array("imatrix.datasets", GgufType::string))->strings.size() == 1);
 }
 
 TEST_CASE("Experts have counts of their own, and one that was never reached counts all columns alike") {
