@@ -161,10 +161,17 @@ std::vector<KernelChoice> CpuBackend::choices(const Program& program) const {
         if (std::ranges::find(choices, what, &KernelChoice::what) != choices.end()) continue;
         const uint32_t least_rows = onednn_least_rows(level_, packed_kind(dtype));
         std::string kernel = device_.isa;
+        if (const WeightForm form = weight_form(dtype); form.runs_as != what)
+            kernel += fmt::format("; as {}, {}", form.runs_as, form.precision);
         if (least_rows != 0) kernel += fmt::format("; oneDNN from {} rows on", least_rows);
         choices.push_back({std::string(what), std::move(kernel)});
     }
     return choices;
+}
+
+WeightForm CpuBackend::weight_form(DType dtype) const {
+    const PackedForm& form = packed_form(dtype);
+    return {dtype_info(form.stored).name, precision_name(form.precision)};
 }
 
 }  // namespace cpu

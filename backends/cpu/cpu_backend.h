@@ -28,6 +28,7 @@ public:
                                                 std::shared_ptr<const PackedWeights> weights,
                                                 const CompileOptions& options) override;
     std::vector<KernelChoice> choices(const Program& program) const override;
+    WeightForm weight_form(DType dtype) const override;
     Result<DeviceLimits> measure_limits(uint64_t working_set_bytes, uint32_t n_rows,
                                         ProductShape product) override;
 

@@ -28,6 +28,7 @@ public:
     std::optional<DType> kv_dtype() const override { return options_.kv_dtype.value_or(DType::f16); }
     Status read_state(const StateRange& range, std::span<std::byte> out) override;
     Status write_state(const StateRange& range, std::span<const std::byte> in) override;
+    Status observe_products(ProductObserver observer) override;
     MemoryPlan memory() const override;
 
 private:
@@ -102,6 +103,8 @@ private:
     // next: weights to ask for during the last tile.
     void multiply(const Product& product, RowRange rows, RowRange panels, float* out, size_t out_stride,
                   uint32_t worker, const std::byte* next);
+    // Tells the observer, if there is one, what the product is going to read.
+    void observe(const Product& product, RowDomain domain);
     void gated_block(const GatedStep& step, RowRange rows, RowRange panels, uint32_t worker,
                      const std::byte* after);
     // Quantizes columns [first, first + n) of a row, whole blocks of 32, in their place.
@@ -144,6 +147,8 @@ private:
     const Step* next_multiplying_ = nullptr;  // while running: the next product or gated step, or the first
     BatchRows rows_;                          // of the last batch
     std::vector<int32_t> argmax_;
+    ProductObserver observer_;
+    std::vector<float> observed_;  // rows for it
     std::vector<RowTile> tiles_;
     std::vector<float> ones_;  // the weight of norms that have none, the other factor of plain activations
 };

@@ -116,8 +116,33 @@ const std::byte* CpuExecutable::weights_after(const ProductsOrGated& step, const
     return first_weights(std::get<GatedStep>(*next_multiplying_));
 }
 
+Status CpuExecutable::observe_products(ProductObserver observer) {
+    observer_ = std::move(observer);
+    return {};
+}
+
+void CpuExecutable::observe(const Product& product, RowDomain domain) {
+    if (!observer_) return;
+    const uint32_t rows = n_rows(domain), columns = weights_->matrix(product.op.weight).cols();
+    observed_.resize(size_t{rows} * columns);
+    for (uint32_t row = 0; row < rows; ++row) {
+        float* to = observed_.data() + size_t{row} * columns;
+        if (product.dense) {
+            std::copy_n(memory_.rows(product.op.in).row(row), columns, to);
+            continue;
+        }
+        const QuantizedRows& in = memory_.quantized(product.op.in);
+        const auto* values = reinterpret_cast<const int8_t*>(in.row(row));
+        const auto* scales = reinterpret_cast<const float*>(in.row(row) + in.layout.scales_offset);
+        for (uint32_t i = 0; i < columns; ++i)
+            to[i] = scales[i / kBlockValues] * static_cast<float>(values[i]);
+    }
+    observer_(product.op.weight, observed_, rows);
+}
+
 void CpuExecutable::run_step(const ProductStep& step) {
     if (n_rows(step.domain) == 0) return;
+    for (const Product& product : step.products) observe(product, step.domain);
     const Cut parts = cut(step);
     parallel(parts.n_tasks(), true, [&](uint32_t index, uint32_t worker) {
         const Task own = task(step, parts, index);
@@ -129,6 +154,8 @@ void CpuExecutable::run_step(const ProductStep& step) {
 
 void CpuExecutable::run_step(const GatedStep& step) {
     if (n_rows(step.domain) == 0) return;
+    observe(step.gate, step.domain);
+    observe(step.up, step.domain);
     const Cut parts = cut(step);
     parallel(parts.n_tasks(), true, [&](uint32_t index, uint32_t worker) {
         const Task own = task(step, parts, index);

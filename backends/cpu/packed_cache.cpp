@@ -12,6 +12,7 @@
 #include "backend/load_meter.h"
 #include "base/checksum.h"
 #include "base/file.h"
+#include "cpu/kernels/packed_form.h"
 
 namespace takt::cpu {
 namespace {
@@ -36,7 +37,11 @@ uint64_t hash_layout(const Program& program, const WeightLayout& layout) {
     for (size_t i = 0; i < layout.places.size(); ++i) {
         const WeightDecl& weight = program.weights[i];
         const WeightPlace& place = layout.places[i];
-        const std::array<uint64_t, 10> numbers = {static_cast<uint64_t>(weight.dtype),
+        // Both types, so that a change of what a type runs as is another layout.
+        const DType stored = packed_form(weight.dtype).stored;
+        const uint64_t types = static_cast<uint64_t>(weight.dtype) |
+                               (stored == weight.dtype ? 0 : static_cast<uint64_t>(stored) + 1) << 32;
+        const std::array<uint64_t, 10> numbers = {types,
                                                   weight.rows,
                                                   weight.columns,
                                                   place.matrix,

@@ -176,7 +176,22 @@ void ReferenceExecutable::run_op(const LayerNormOp& op) {
 }
 
 // A block of the weight meets every row while it is in the cache; each row is a product of its own.
+Status ReferenceExecutable::observe_products(ProductObserver observer) {
+    observer_ = std::move(observer);
+    return {};
+}
+
+void ReferenceExecutable::tell_observer(const MatmulOp& op) {
+    observed_.clear();
+    for (uint32_t row = 0; row < n_rows(op.out); ++row) {
+        const std::span<const float> values = memory_.row(op.in, row);
+        observed_.insert(observed_.end(), values.begin(), values.end());
+    }
+    observer_(op.weight, observed_, n_rows(op.out));
+}
+
 void ReferenceExecutable::run_op(const MatmulOp& op) {
+    if (observer_ && n_rows(op.out) != 0) tell_observer(op);
     const WeightDecl& decl = program_->weight(op.weight);
     const MatrixView weight{weights_->data(op.weight), decl.rows, decl.columns};
     const float* bias = weights_->data(op.bias);

@@ -27,6 +27,7 @@ public:
     Status write_state(const StateRange& range, std::span<const std::byte> in) override;
     Status read_recurrent(const RecurrentRange& range, std::span<std::byte> out) override;
     Status write_recurrent(const RecurrentRange& range, std::span<const std::byte> in) override;
+    Status observe_products(ProductObserver observer) override;
     MemoryPlan memory() const override;
 
 private:
@@ -79,6 +80,10 @@ private:
     CompileOptions options_;
     ReferenceMemory memory_;
     ThreadPool* pool_;
+
+    void tell_observer(const MatmulOp& op);
+    ProductObserver observer_;
+    std::vector<float> observed_;  // rows for it
 
     const StepBatch* batch_ = nullptr;  // only while running
     BatchRows rows_;                    // of the last batch

@@ -16,6 +16,7 @@ Command add_bench(CLI::App& app);
 Command add_inspect(CLI::App& app);
 Command add_plan(CLI::App& app);
 Command add_devices(CLI::App& app);
+Command add_quantize(CLI::App& app);
 Command add_size(CLI::App& app);
 
 }  // namespace cli

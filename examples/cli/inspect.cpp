@@ -43,11 +43,25 @@ std::string members(const Json& object) {
     return text;
 }
 
+// "q3_k: 12 tensors, 34567 bytes, runs as q6_k (exact)"
+std::string types_text(const Json& types) {
+    std::string text = "types\n";
+    for (const Json& type : types) {
+        text += fmt::format("  {:<8} {:>5} tensors {:>14} bytes", plain(type.at("type")),
+                            plain(type.at("tensors")), plain(type.at("bytes")));
+        if (type.contains("runs_as"))
+            text += fmt::format("  runs as {} ({})", plain(type.at("runs_as")), plain(type.at("precision")));
+        text += "\n";
+    }
+    return text;
+}
+
 std::string inspect_text(const Json& json) {
     std::string text;
     for (const char* part : {"file", "config", "tokenizer", "program", "weights"}) {
         text += fmt::format("{}\n{}", part, members(json.at(part)));
     }
+    text += types_text(json.at("types"));
     text += "metadata\n";
     for (const auto& [key, entry] : json.at("metadata").items()) {
         text += fmt::format("  {:<44} {:<7} {}\n", short_text(key), plain(entry.at("type")),
@@ -55,7 +69,7 @@ std::string inspect_text(const Json& json) {
     }
     text += "tensors\n";
     for (const Json& tensor : json.at("tensors")) {
-        text += fmt::format("  {:<32} {:<5} {:<16} {:>12} bytes at {}\n",
+        text += fmt::format("  {:<32} {:<7} {:<16} {:>12} bytes at {}\n",
                             short_text(plain(tensor.at("name"))), plain(tensor.at("type")),
                             plain(tensor.at("shape")), plain(tensor.at("bytes")), plain(tensor.at("offset")));
     }

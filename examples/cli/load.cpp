@@ -5,53 +5,23 @@
 
 #include <atomic>
 #include <charconv>
-#include <chrono>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "failure.h"
+#include "progress_line.h"
 #include "system.h"
 #include "tune.h"
 
 namespace cli {
 namespace {
 
-using SteadyTime = std::chrono::steady_clock::time_point;
-
 uint32_t kv_type(const std::string& name) {
     if (name == "f16") return TAKT_KV_F16;
     if (name == "q8_0") return TAKT_KV_Q8_0;
     return name == "f32" ? TAKT_KV_F32 : TAKT_KV_DEFAULT;
 }
-
-// A line that appears after half a second and is wiped out at the end.
-class ProgressLine {
-public:
-    ProgressLine() : start_(std::chrono::steady_clock::now()), visible_(stderr_is_terminal()) {}
-    ~ProgressLine() {
-        if (shown_) write_stderr("\r\033[K");
-    }
-    ProgressLine(const ProgressLine&) = delete;
-    ProgressLine& operator=(const ProgressLine&) = delete;
-
-    void update(uint64_t done, uint64_t total) {
-        if (!visible_ || total == 0) return;
-        const SteadyTime now = std::chrono::steady_clock::now();
-        if (now - start_ < std::chrono::milliseconds(500) || now - last_ < std::chrono::milliseconds(100))
-            return;
-        last_ = now;
-        shown_ = true;
-        write_stderr(fmt::format("\rtakt: loading, {:.0f} % of {:.0f} MB\033[K",
-                                 100.0 * static_cast<double>(done) / static_cast<double>(total),
-                                 static_cast<double>(total) / 1e6));
-    }
-
-private:
-    SteadyTime start_, last_{};
-    bool visible_;
-    bool shown_ = false;
-};
 
 }  // namespace
 
@@ -77,7 +47,7 @@ takt::Runtime open_runtime(const CommonOptions& options) {
 }
 
 takt::Model load_model(const takt::Runtime& runtime, const CommonOptions& options, LoadWeights weights) {
-    ProgressLine line;
+    ProgressLine line("loading");
     takt::ModelOptions model;
     model.backend = options.backend;
     model.packed_cache_dir = options.packed_cache;

@@ -45,7 +45,8 @@ int run(int argc, char** argv) {
     const std::vector<cli::Command> commands = {
         cli::add_run(app),      cli::add_chat(app),   cli::add_tokenize(app),   cli::add_detokenize(app),
         cli::add_template(app), cli::add_logits(app), cli::add_perplexity(app), cli::add_bench(app),
-        cli::add_inspect(app),  cli::add_plan(app),   cli::add_devices(app),    cli::add_size(app)};
+        cli::add_inspect(app),  cli::add_plan(app),   cli::add_devices(app),    cli::add_size(app),
+        cli::add_quantize(app)};
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

@@ -210,7 +210,7 @@ typedef struct takt_runtime_options {
 /* Exactly one source: path, or descriptor (>= 0), or memory. */
 typedef struct takt_model_options {
     size_t                 struct_size;
-    const char            *path;             /* UTF-8, zero-terminated                                              */
+    const char            *path;             /* UTF-8, zero-terminated; of a split model its first part           */
     const void            *memory;           /* borrowed until the model and everything made from it is destroyed   */
     size_t                 memory_bytes;
     uint64_t               descriptor_offset;/* first byte of the GGUF file within the descriptor                   */
@@ -663,6 +663,27 @@ typedef struct takt_simulated_request {
     uint32_t output_tokens;         /* at least 1; fewer come where the context is full                            */
 } takt_simulated_request;
 
+typedef struct takt_quantize_options {
+    size_t                 struct_size;
+    const char            *input_path;       /* a model file; of a split model its first part                       */
+    const char            *output_path;      /* replaced whole if it is there; never the input                      */
+    const char            *type;             /* "q4_k_m", "q8_0", "f16", …: an unknown one is refused with all names */
+    const char            *importance_path;  /* NULL, or what takt_model_calibrate() or the usual engine wrote      */
+    takt_progress_callback progress;         /* bytes of the input's tensors; on the calling thread                 */
+    void                  *progress_user_data;
+    uint32_t               requantize;       /* 1: take tensors that are quantized already, and lose twice          */
+    uint32_t               pure;             /* 1: every matrix in the one type, without the rules that give some
+                                                tensors of a mix more bits                                          */
+} takt_quantize_options;
+
+typedef struct takt_quantize_result {
+    size_t   struct_size;
+    uint64_t input_bytes, output_bytes;      /* of the files                                                        */
+    uint32_t n_tensors, n_quantized;         /* in all; now in another type                                         */
+    uint32_t n_fallbacks;                    /* in a type of smaller blocks, since rows aren't whole blocks of theirs */
+    uint32_t reserved;
+} takt_quantize_result;
+
 /* Defaults; struct_size is the caller's sizeof. NULL or a size below the first release's is TAKT_ERROR_INVALID_ARGUMENT. */
 TAKT_API takt_status takt_runtime_options_init(takt_runtime_options *options, size_t struct_size);
 TAKT_API takt_status takt_model_options_init(takt_model_options *options, size_t struct_size);
@@ -670,6 +691,7 @@ TAKT_API takt_status takt_engine_options_init(takt_engine_options *options, size
 TAKT_API takt_status takt_request_options_init(takt_request_options *options, size_t struct_size);
 TAKT_API takt_status takt_profile_options_init(takt_profile_options *options, size_t struct_size);
 TAKT_API takt_status takt_step_costs_init(takt_step_costs *options, size_t struct_size);
+TAKT_API takt_status takt_quantize_options_init(takt_quantize_options *options, size_t struct_size);
 #define TAKT_RUNTIME_OPTIONS_INIT {sizeof(takt_runtime_options), NULL, NULL, NULL, NULL, NULL, 0, TAKT_LOG_WARNING}
 #define TAKT_MODEL_OPTIONS_INIT {sizeof(takt_model_options), NULL, NULL, 0, 0, 0, NULL, NULL, NULL, -1, 0, NULL}
 #define TAKT_ENGINE_OPTIONS_INIT                                                                                \
@@ -682,6 +704,7 @@ TAKT_API takt_status takt_step_costs_init(takt_step_costs *options, size_t struc
      TAKT_CONTEXT_STOP, 0, 0, NULL, 0, 0}
 #define TAKT_PROFILE_OPTIONS_INIT {sizeof(takt_profile_options), NULL, 1, 1, 1, 0, 0, 0, 0, 0}
 #define TAKT_STEP_COSTS_INIT {sizeof(takt_step_costs), NULL, 0, NULL, 0, 0.0, 0.0}
+#define TAKT_QUANTIZE_OPTIONS_INIT {sizeof(takt_quantize_options), NULL, NULL, NULL, NULL, NULL, NULL, 0, 0}
 
 /* ---- Library ------------------------------------------------------------------------------------------------------ */
 
@@ -718,7 +741,9 @@ TAKT_API takt_status takt_model_load(takt_runtime *runtime, const takt_model_opt
 TAKT_API void takt_model_destroy(takt_model *model);
 /* Thread-safe, as all that follows on models. */
 TAKT_API takt_status takt_model_get_info(const takt_model *model, takt_model_info *out_info);
-/* Metadata, tensors and what takt does with them, as one JSON object. */
+/* Metadata, tensors and what takt does with them, as one JSON object. "types" tells for each tensor type what the backend
+ * runs it as and whether that is exact: {"type","tensors","bytes","runs_as","precision"}, precision one of "exact", "scales
+ * rounded" (to float16, 1/4096 at most) and "rounded" (half a step of the largest of 32 weights over 127). */
 TAKT_API takt_status takt_model_inspect(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
 /* The model as a program, one op a line. */
 TAKT_API takt_status takt_model_program(const takt_model *model, char *out_text, size_t capacity, size_t *out_bytes);
@@ -896,6 +921,25 @@ TAKT_API takt_status takt_timing_judge(const takt_timing *timing, const takt_slo
 TAKT_API takt_status takt_model_simulate(const takt_model *model, const takt_engine_options *options,
                                          const takt_step_costs *costs, const takt_simulated_request *requests,
                                          size_t n_requests, takt_simulation_callback on_request, void *user_data);
+
+/* ---- Quantization ------------------------------------------------------------------------------------------------- */
+
+/* Writes a model file in another type: f32, f16, bf16, q4_0, q4_1, q5_0, q5_1, q8_0, q6_k and the mixes q4_k_s, q4_k_m, q5_k_s,
+ * q5_k_m, which give some tensors more bits. Norms and whatever isn't a matrix stay as they are; metadata is copied. Scales
+ * are searched for the least squared error, weighted by the importance of columns where there is one. Works on as many
+ * threads of its own as the runtime has, holds a few MB, and keeps no engine waiting. The output comes into being whole:
+ * nothing is left of it on any failure. out_result may be NULL. Blocks; thread-safe. Errors: TAKT_ERROR_INVALID_ARGUMENT
+ * naming option, type or tensor; every TAKT_ERROR_FILE_… code; TAKT_ERROR_CANCELLED if progress said so. */
+TAKT_API takt_status takt_quantize(takt_runtime *runtime, const takt_quantize_options *options,
+                                   takt_quantize_result *out_result);
+
+/* Runs the model over a text and writes how much the columns of its matrices matter (the mean of their inputs' squares) to a
+ * file, for takt_quantize_options.importance_path; other engines read it too. The tokens are cut into windows of window_tokens
+ * (0: the smaller of 512 and the model's). progress counts tokens and may be NULL. Loads the weights if nobody has; takes its
+ * turns with the runtime's engines. Blocks; thread-safe. Errors: TAKT_ERROR_INVALID_ARGUMENT naming the value,
+ * TAKT_ERROR_UNSUPPORTED of a backend that can't, TAKT_ERROR_CANCELLED if progress said so, those of writing the file. */
+TAKT_API takt_status takt_model_calibrate(const takt_model *model, const int32_t *ids, size_t id_count, uint32_t window_tokens,
+                                          const char *path, takt_progress_callback progress, void *user_data);
 
 /* ---- Session ------------------------------------------------------------------------------------------------------ */
 

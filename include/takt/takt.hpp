@@ -89,6 +89,13 @@ struct ModelOptions {
     std::string packed_cache_dir;  // "": none
 };
 
+struct QuantizeOptions {
+    std::string type;             // "q4_k_m"
+    std::string importance_path;  // "": none
+    bool requantize = false, pure = false;
+    std::function<bool(std::uint64_t done_bytes, std::uint64_t total_bytes)> progress;  // false ends it
+};
+
 // Bounds in ns; 0: none.
 struct Slo {
     std::uint64_t ttft_ns = 0, tpot_ns = 0, itl_ns = 0, e2e_ns = 0;
@@ -167,6 +174,21 @@ struct Destroy {
 };
 template <typename Handle, auto destroy>
 using Owned = std::unique_ptr<Handle, Destroy<Handle, destroy>>;
+
+// A progress callback across the C border: what it throws is kept until the call is over.
+struct Progress {
+    const std::function<bool(std::uint64_t done_bytes, std::uint64_t total_bytes)>* report;
+    std::exception_ptr thrown;
+};
+inline int32_t call_progress(void* user_data, std::uint64_t done, std::uint64_t total) {
+    auto* self = static_cast<Progress*>(user_data);
+    try {
+        return (*self->report)(done, total) ? TAKT_CONTINUE : TAKT_STOP;
+    } catch (...) {
+        self->thrown = std::current_exception();
+        return TAKT_STOP;
+    }
+}
 
 inline const char* or_null(const std::string& text) {
     return text.empty() ? nullptr : text.c_str();
@@ -347,6 +369,29 @@ public:
         }
         return list;
     }
+    // Writes a model file in another type.
+    takt_quantize_result quantize(const std::string& input, const std::string& output,
+                                  const QuantizeOptions& options) const {
+        takt_quantize_options c;
+        check(takt_quantize_options_init(&c, sizeof c));
+        c.input_path = input.c_str();
+        c.output_path = output.c_str();
+        c.type = options.type.c_str();
+        c.importance_path = detail::or_null(options.importance_path);
+        c.requantize = options.requantize ? 1 : 0;
+        c.pure = options.pure ? 1 : 0;
+        detail::Progress progress{&options.progress, nullptr};
+        if (options.progress) {
+            c.progress = detail::call_progress;
+            c.progress_user_data = &progress;
+        }
+        takt_quantize_result result{};
+        result.struct_size = sizeof result;
+        const takt_status status = takt_quantize(get(), &c, &result);
+        if (progress.thrown) std::rethrow_exception(progress.thrown);
+        check(status);
+        return result;
+    }
     takt_runtime* get() const noexcept { return handle_.get(); }
 
 private:
@@ -390,6 +435,17 @@ public:
         });
     }
     takt_memory_plan plan(const EngineOptions& options = {}) const;
+    // Writes the importance of columns over these tokens, for QuantizeOptions. window_tokens 0: a default.
+    void calibrate(const std::vector<std::int32_t>& ids, const std::string& path,
+                   std::uint32_t window_tokens = 0,
+                   const std::function<bool(std::uint64_t done, std::uint64_t total)>& report = {}) const {
+        detail::Progress progress{&report, nullptr};
+        const takt_status status =
+            takt_model_calibrate(get(), ids.data(), ids.size(), window_tokens, path.c_str(),
+                                 report ? detail::call_progress : nullptr, &progress);
+        if (progress.thrown) std::rethrow_exception(progress.thrown);
+        check(status);
+    }
     // JSON; its keys are at takt_model_profile().
     std::string profile(takt_profile_options options = TAKT_PROFILE_OPTIONS_INIT) const {
         std::string text;
@@ -427,11 +483,6 @@ public:
 
 private:
     Model() = default;
-    struct Progress {
-        const ModelOptions* options;
-        std::exception_ptr thrown;
-    };
-
     template <typename SetSource>
     void load(const Runtime& runtime, const ModelOptions& options, SetSource set_source) {
         takt_model_options c;
@@ -440,17 +491,9 @@ private:
         c.backend = detail::or_null(options.backend);
         c.metadata_only = options.metadata_only ? 1 : 0;
         c.packed_cache_dir = detail::or_null(options.packed_cache_dir);
-        Progress progress{&options, nullptr};
+        detail::Progress progress{&options.progress, nullptr};
         if (options.progress) {
-            c.progress = [](void* user_data, std::uint64_t done, std::uint64_t total) -> int32_t {
-                auto* self = static_cast<Progress*>(user_data);
-                try {
-                    return self->options->progress(done, total) ? TAKT_CONTINUE : TAKT_STOP;
-                } catch (...) {
-                    self->thrown = std::current_exception();
-                    return TAKT_STOP;
-                }
-            };
+            c.progress = detail::call_progress;
             c.progress_user_data = &progress;
         }
         takt_model* handle = nullptr;

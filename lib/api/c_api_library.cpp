@@ -90,6 +90,10 @@ takt_status takt_engine_options_init(takt_engine_options* options, size_t struct
     return guard([&] { return init_struct(default_engine_options(), options, struct_size); });
 }
 
+takt_status takt_quantize_options_init(takt_quantize_options* options, size_t struct_size) {
+    return guard([&] { return init_struct(default_quantize_options(), options, struct_size); });
+}
+
 takt_status takt_request_options_init(takt_request_options* options, size_t struct_size) {
     return guard([&] { return init_struct(default_request_options(), options, struct_size); });
 }

@@ -148,10 +148,9 @@ takt_status takt_model_inspect(const takt_model* model, char* out_text, size_t c
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(model);
         TAKT_RETURN_IF_ERROR(check_buffer(out_text, capacity, out_bytes, "out_text", "out_bytes"));
-        const std::string_view backend =
-            model->packed ? std::string_view(model->backend) : std::string_view();
-        return copy_text(inspect_json(*model->model, backend, packed_bytes(*model)), out_text, capacity,
-                         out_bytes);
+        const Result<Backend*> backend = model->runtime->find_backend(model->backend);
+        return copy_text(inspect_json(*model->model, backend.ok() ? *backend : nullptr, packed_bytes(*model)),
+                         out_text, capacity, out_bytes);
     });
 }
 

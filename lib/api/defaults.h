@@ -20,6 +20,9 @@ inline takt_profile_options default_profile_options() {
 inline takt_step_costs default_step_costs() {
     return TAKT_STEP_COSTS_INIT;
 }
+inline takt_quantize_options default_quantize_options() {
+    return TAKT_QUANTIZE_OPTIONS_INIT;
+}
 inline takt_request_options default_request_options() {
     return TAKT_REQUEST_OPTIONS_INIT;
 }

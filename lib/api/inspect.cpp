@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/load_meter.h"
 #include "base/json_writer.h"
 #include "program/op.h"
 #include "tensor/dtype.h"
@@ -86,6 +87,7 @@ void write_tensors(JsonWriter& json, const GgufFile& file) {
         json.end_array();
         json.member("bytes", tensor.size_bytes);
         json.member("offset", tensor.offset);
+        json.member("part", tensor.part);
         json.end_object();
     }
     json.end_array();
@@ -94,7 +96,8 @@ void write_tensors(JsonWriter& json, const GgufFile& file) {
 void write_file(JsonWriter& json, const GgufFile& file) {
     json.begin_object();
     json.member("name", file.source().name());
-    json.member("bytes", file.source().size_bytes());
+    json.member("bytes", file.size_bytes());
+    json.member("parts", file.n_parts());
     json.member("gguf_version", file.version());
     json.member("fingerprint", fmt::format("{:016x}", file.fingerprint()));
     json.end_object();
@@ -172,9 +175,37 @@ void write_weights(JsonWriter& json, const Model& model, std::string_view backen
     json.end_object();
 }
 
+// By type: how much of the program's weights has it, and what the backend keeps it as.
+void write_types(JsonWriter& json, const Program& program, const Backend* device) {
+    struct Sum {
+        uint64_t n_tensors = 0, bytes = 0;
+    };
+    std::map<DType, Sum> sums;
+    for (const WeightDecl& weight : program.weights) {
+        Sum& sum = sums[weight.dtype];
+        ++sum.n_tensors;
+        sum.bytes += file_bytes(weight);
+    }
+    json.begin_array();
+    for (const auto& [dtype, sum] : sums) {
+        json.begin_object();
+        json.member("type", dtype_info(dtype).name);
+        json.member("tensors", sum.n_tensors);
+        json.member("bytes", sum.bytes);
+        if (device != nullptr) {
+            const WeightForm form = device->weight_form(dtype);
+            json.member("runs_as", form.runs_as);
+            json.member("precision", form.precision);
+        }
+        json.end_object();
+    }
+    json.end_array();
+}
+
 }  // namespace
 
-std::string inspect_json(const Model& model, std::string_view backend, uint64_t packed_bytes) {
+std::string inspect_json(const Model& model, const Backend* device, uint64_t packed_bytes) {
+    const std::string_view backend = device != nullptr && packed_bytes != 0 ? device->name() : "";
     JsonWriter json;
     json.begin_object();
     json.key("file");
@@ -187,6 +218,8 @@ std::string inspect_json(const Model& model, std::string_view backend, uint64_t 
     write_program(json, *model.program());
     json.key("weights");
     write_weights(json, model, backend, packed_bytes);
+    json.key("types");
+    write_types(json, *model.program(), device);
     json.key("metadata");
     write_metadata(json, model.file());
     json.key("tensors");

@@ -90,6 +90,16 @@ struct KernelChoice {
     std::string what, kernel;
 };
 
+// What weights of a type are kept and multiplied as: {"q8_0", "rounded"}. "exact": every element is the
+// file's.
+struct WeightForm {
+    std::string_view runs_as, precision;
+};
+
+// Told before each product of a step, on the thread that runs it: the weight, and n_rows rows of its columns
+// that it is multiplied with, as the product sees them. Borrowed for the call.
+using ProductObserver = std::function<void(WeightId weight, std::span<const float> rows, uint32_t n_rows)>;
+
 // One engine's compiled program with its pages and scratch. One thread at a time.
 class Executable {
 public:
@@ -108,6 +118,10 @@ public:
     virtual Status commit(uint64_t sequence, uint32_t rows_kept) = 0;
     // Copies one page of a group, or one slot, for forks (copy-on-write).
     virtual Status copy_page(uint32_t group, uint32_t from_page, uint32_t to_page) = 0;
+    // For calibration: slows steps down, and may allocate in them. An empty one ends it.
+    virtual Status observe_products(ProductObserver /*observer*/) {
+        return Status(StatusCode::unsupported, "This backend can't tell what it multiplies.");
+    }
     // Type of the keys and values in the pages; nothing where they can't leave the device.
     virtual std::optional<DType> kv_dtype() const { return std::nullopt; }
     // Keys and values of a range of positions of one layer, in the form of backend/state_form.h, out of the
@@ -147,6 +161,8 @@ public:
                                                         const CompileOptions& options) = 0;
     // By type of the program's matrices; nothing where there is no choice.
     virtual std::vector<KernelChoice> choices(const Program& /*program*/) const { return {}; }
+    // Of a type that it supports.
+    virtual WeightForm weight_form(DType /*dtype*/) const { return {"f32", "exact"}; }
     // Takes about a second: reads of a working set of this size, products of n_rows rows in this shape;
     // neither where 0.
     virtual Result<DeviceLimits> measure_limits(uint64_t /*working_set_bytes*/, uint32_t /*n_rows*/,

@@ -23,15 +23,17 @@ bool inside(uint64_t offset, uint64_t length, uint64_t size) {
 
 class FileSource final : public ByteSource {
 public:
-    FileSource(os::OpenedFile file, std::string name, uint64_t start, uint64_t size)
+    FileSource(os::OpenedFile file, std::string name, bool by_path, uint64_t start, uint64_t size)
         : handle_(std::move(file.handle)),
           modified_ns_(file.modified_ns),
           name_(std::move(name)),
+          by_path_(by_path),
           start_(start),
           size_(size) {}
 
     uint64_t size_bytes() const override { return size_; }
     const std::string& name() const override { return name_; }
+    std::string path() const override { return by_path_ ? name_ : std::string(); }
     std::optional<int64_t> modified_ns() const override { return modified_ns_; }
     Status read_at(uint64_t offset, std::span<std::byte> out) const override {
         if (!inside(offset, out.size(), size_)) return past_end(name_, offset, out.size(), size_);
@@ -47,6 +49,7 @@ private:
     os::FileHandle handle_;
     int64_t modified_ns_;  // when it was opened
     std::string name_;
+    bool by_path_;
     uint64_t start_;  // of this source, in the file
     uint64_t size_;
 };
@@ -75,7 +78,8 @@ Result<std::shared_ptr<const ByteSource>> open_file(const std::string& path) {
     Result<os::OpenedFile> file = os::open_regular_file(path);
     if (!file.ok()) return file.status();
     const uint64_t size = file->size_bytes;
-    return std::shared_ptr<const ByteSource>(std::make_shared<FileSource>(std::move(*file), path, 0, size));
+    return std::shared_ptr<const ByteSource>(
+        std::make_shared<FileSource>(std::move(*file), path, true, 0, size));
 }
 
 Result<std::shared_ptr<const ByteSource>> open_descriptor(int descriptor, uint64_t offset, uint64_t length) {
@@ -90,7 +94,7 @@ Result<std::shared_ptr<const ByteSource>> open_descriptor(int descriptor, uint64
     }
     const uint64_t size = length != 0 ? length : file_size - offset;
     return std::shared_ptr<const ByteSource>(
-        std::make_shared<FileSource>(std::move(*file), std::move(name), offset, size));
+        std::make_shared<FileSource>(std::move(*file), std::move(name), false, offset, size));
 }
 
 std::shared_ptr<const ByteSource> borrow_memory(std::span<const std::byte> bytes) {

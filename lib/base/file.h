@@ -18,6 +18,8 @@ public:
     virtual ~ByteSource() = default;
     virtual uint64_t size_bytes() const = 0;      // as it was when opened
     virtual const std::string& name() const = 0;  // the path, "file descriptor 5", "memory"
+    // What it was opened by; "" for a descriptor or memory, which can't tell what lies beside them.
+    virtual std::string path() const { return {}; }
     // When the file behind it was last changed, in ns since 1970; nothing for memory.
     virtual std::optional<int64_t> modified_ns() const { return std::nullopt; }
     // Fills `out` whole or fails: a file that became shorter gives file_truncated, never a signal.

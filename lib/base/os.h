@@ -51,6 +51,25 @@ Result<OpenedFile> duplicate_regular_file(int descriptor, const std::string& nam
 // go on.
 Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::byte> out,
                        const std::string& name);
+// A file that comes into being whole: written under another name in the same folder, renamed by finish(). One
+// that isn't finished is gone with the object, and whatever had its name stays.
+class NewFile {
+public:
+    static Result<NewFile> create(const std::string& path);
+    NewFile(NewFile&& other) noexcept;
+    NewFile& operator=(NewFile&&) = delete;
+    ~NewFile();
+    // Thread-safe. What is left out reads as zeros.
+    Status write_at(uint64_t offset, std::span<const std::byte> bytes);
+    Status finish();
+
+private:
+    NewFile() = default;
+    FileHandle handle_;
+    std::string path_, temporary_;
+};
+// Whether both paths lead to one file that is there.
+bool same_file(const std::string& a, const std::string& b);
 // See write_file_atomically in file.h.
 Status replace_file(const std::string& path, std::span<const std::span<const std::byte>> parts);
 // Only the last folder of the path; one that is there already is fine.

@@ -18,43 +18,13 @@
 
 #include <fmt/format.h>
 
+#include "base/os_linux_paths.h"
+
 namespace takt::os {
 namespace {
 
-// One read or write call moves less than 2 GiB on Linux anyway.
+// One read call moves less than 2 GiB on Linux anyway.
 constexpr size_t kLargestTransfer = size_t{1} << 30;
-
-std::string error_text(int error) {
-    return std::system_category().message(error);
-}
-
-Status failed(const char* doing, const std::string& name, int error) {
-    const bool missing = error == ENOENT || error == ENOTDIR;
-    return Status(missing ? StatusCode::file_not_found : StatusCode::file_io,
-                  fmt::format("{} {} failed: {}.", doing, name, error_text(error)));
-}
-
-const char* kind_of(mode_t mode) {
-    if (S_ISDIR(mode)) return "a directory";
-    if (S_ISFIFO(mode)) return "a FIFO or pipe";
-    if (S_ISCHR(mode) || S_ISBLK(mode)) return "a device";
-    if (S_ISSOCK(mode)) return "a socket";
-    return "something else";
-}
-
-Status check_regular(const std::string& name, const struct stat& info) {
-    if (S_ISREG(info.st_mode)) return {};
-    return Status(StatusCode::file_io,
-                  fmt::format("{} is {}, not a regular file.", name, kind_of(info.st_mode)));
-}
-
-Status check_path(const std::string& path) {
-    if (path.empty()) return Status(StatusCode::invalid_argument, "The path is empty.");
-    if (path.find('\0') != std::string::npos) {
-        return Status(StatusCode::invalid_argument, "The path holds a zero byte.");
-    }
-    return {};
-}
 
 Result<OpenedFile> checked_file(FileHandle handle, const std::string& name) {
     struct stat info{};
@@ -62,55 +32,6 @@ Result<OpenedFile> checked_file(FileHandle handle, const std::string& name) {
     TAKT_RETURN_IF_ERROR(check_regular(name, info));
     const int64_t modified_ns = int64_t{info.st_mtim.tv_sec} * 1'000'000'000 + info.st_mtim.tv_nsec;
     return OpenedFile{std::move(handle), static_cast<uint64_t>(info.st_size), modified_ns};
-}
-
-// A process over its limit for files would be ended by SIGXFSZ.
-Status check_file_limit(std::span<const std::span<const std::byte>> parts, const std::string& name) {
-    uint64_t total = 0;
-    for (const std::span<const std::byte> part : parts) total += part.size();
-    struct rlimit limit{};
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || total <= limit.rlim_cur) return {};
-    return Status(StatusCode::file_io, fmt::format("Writing {} failed: {} bytes are over the limit of {}.",
-                                                   name, total, uint64_t{limit.rlim_cur}));
-}
-
-Status write_all(FileHandle& file, std::span<const std::byte> bytes, const std::string& name) {
-    while (!bytes.empty()) {
-        const ssize_t written =
-            write(file.descriptor(), bytes.data(), std::min(bytes.size(), kLargestTransfer));
-        if (written < 0 && errno == EINTR) continue;
-        if (written < 0) return failed("Writing", name, errno);
-        bytes = bytes.subspan(static_cast<size_t>(written));
-    }
-    return {};
-}
-
-// close() reports the last write error of some file systems, so a written file is closed by hand.
-Status write_and_sync(FileHandle& file, std::span<const std::span<const std::byte>> parts,
-                      const std::string& name) {
-    for (const std::span<const std::byte> part : parts) TAKT_RETURN_IF_ERROR(write_all(file, part, name));
-    if (fsync(file.descriptor()) != 0) return failed("Syncing", name, errno);
-    return {};
-}
-
-std::string folder_of(const std::string& path) {
-    const size_t slash = path.rfind('/');
-    if (slash == std::string::npos) return ".";
-    return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-// A new file of a name that nobody else has, in `folder`: a rename never leaves the file system.
-Result<FileHandle> create_temporary(const std::string& folder, mode_t mode, std::string& out_path) {
-    constexpr int kAttempts = 100;
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
-        const auto stamp = std::chrono::steady_clock::now().time_since_epoch().count();
-        out_path = fmt::format("{}/.takt-{}-{}.tmp", folder, getpid(), stamp);
-        const int descriptor =
-            open(out_path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-        if (descriptor >= 0) return FileHandle(descriptor);
-        if (errno != EEXIST && errno != EINTR) return failed("Creating a file in", folder, errno);
-    }
-    return Status(StatusCode::file_io, fmt::format("No free temporary name in {}.", folder));
 }
 
 }  // namespace
@@ -158,34 +79,6 @@ Result<size_t> read_at(const FileHandle& file, uint64_t offset, std::span<std::b
         done += static_cast<size_t>(got);
     }
     return done;
-}
-
-Status replace_file(const std::string& path, std::span<const std::span<const std::byte>> parts) {
-    TAKT_RETURN_IF_ERROR(check_path(path));
-    TAKT_RETURN_IF_ERROR(check_file_limit(parts, path));
-    mode_t mode = 0666;
-    struct stat old{};
-    const bool replaces = stat(path.c_str(), &old) == 0;
-    if (replaces) {
-        TAKT_RETURN_IF_ERROR(check_regular(path, old));
-        mode = old.st_mode & 0777;
-    }
-    const std::string folder = folder_of(path);
-    std::string temporary;
-    Result<FileHandle> file = create_temporary(folder, mode, temporary);
-    if (!file.ok()) return file.status().with_context(fmt::format("writing {}", path));
-    Status status = write_and_sync(*file, parts, path);
-    if (status.ok() && rename(temporary.c_str(), path.c_str()) != 0)
-        status = failed("Renaming to", path, errno);
-    if (!status.ok()) {
-        unlink(temporary.c_str());
-        return status;
-    }
-    // The name itself lasts only when the folder is synced. Some file systems refuse that; the file is whole
-    // either way.
-    const FileHandle folder_handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (folder_handle.descriptor() >= 0) fsync(folder_handle.descriptor());
-    return {};
 }
 
 Status make_folder(const std::string& path) {

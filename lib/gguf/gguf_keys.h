@@ -7,11 +7,14 @@
 namespace takt::gguf_keys {
 
 constexpr std::string_view kArchitecture = "general.architecture";
+constexpr std::string_view kType = "general.type";  // "model", "imatrix", …
 constexpr std::string_view kAlignment = "general.alignment";
 constexpr std::string_view kName = "general.name";
 constexpr std::string_view kFileType = "general.file_type";
+constexpr std::string_view kQuantizationVersion = "general.quantization_version";
 constexpr std::string_view kSplitCount = "split.count";
-constexpr std::string_view kSplitNumber = "split.no";
+constexpr std::string_view kSplitNumber = "split.no";  // from 0 on
+constexpr std::string_view kSplitTensors = "split.tensors.count";
 
 // After "<architecture>."
 constexpr std::string_view kContextLength = "context_length";

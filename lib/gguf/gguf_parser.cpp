@@ -58,19 +58,19 @@ std::string shape_text(const GgufTensor& tensor) {
 
 }  // namespace
 
-GgufParser::GgufParser(std::shared_ptr<const ByteSource> source)
-    : file_(std::make_shared<GgufFile>()), reader_(*source) {
-    file_->source_ = std::move(source);
+GgufParser::GgufParser(std::shared_ptr<const ByteSource> source, uint32_t part)
+    : file_(std::make_shared<GgufFile>()), part_(part), reader_(*source) {
+    file_->parts_.push_back(std::move(source));
 }
 
-Result<std::shared_ptr<const GgufFile>> GgufParser::parse() {
+Result<std::shared_ptr<GgufFile>> GgufParser::parse() {
     TAKT_RETURN_IF_ERROR(read_header());
     TAKT_RETURN_IF_ERROR(read_entries());
     TAKT_RETURN_IF_ERROR(check_general_keys());
     TAKT_RETURN_IF_ERROR(read_tensors());
     file_->fingerprint_ = reader_.fingerprint();
     TAKT_RETURN_IF_ERROR(place_tensors());
-    return std::shared_ptr<const GgufFile>(std::move(file_));
+    return std::move(file_);
 }
 
 Status GgufParser::read_header() {
@@ -143,17 +143,32 @@ Status GgufParser::read_entries() {
 }
 
 Status GgufParser::check_general_keys() {
+    TAKT_RETURN_IF_ERROR(check_part());
+    if (part_ != 0) return read_alignment();
     const Result<std::optional<std::string_view>> architecture = file_->get_string(gguf_keys::kArchitecture);
     if (!architecture.ok()) return architecture.status();
-    if (!*architecture) return invalid(fmt::format("Metadata key {} is missing.", gguf_keys::kArchitecture));
-    const Result<std::optional<uint64_t>> parts = file_->get_uint(gguf_keys::kSplitCount);
-    if (!parts.ok()) return parts.status();
-    if (parts->value_or(1) > 1) {
-        return Status(StatusCode::file_unsupported,
-                      fmt::format("The model is split ({} is {}); takt reads models of one file.",
-                                  gguf_keys::kSplitCount, **parts));
-    }
+    const Result<std::optional<std::string_view>> type = file_->get_string(gguf_keys::kType);
+    if (!type.ok()) return type.status();
+    // Importance matrices are GGUF files of no architecture.
+    if (!*architecture && type->value_or("model") != "imatrix")
+        return invalid(fmt::format("Metadata key {} is missing.", gguf_keys::kArchitecture));
     return read_alignment();
+}
+
+Status GgufParser::check_part() const {
+    const Result<std::optional<uint64_t>> number = file_->get_uint(gguf_keys::kSplitNumber);
+    if (!number.ok()) return number.status();
+    const uint64_t found = number->value_or(0);
+    if (found == part_) return {};
+    if (part_ == 0) {
+        return Status(
+            StatusCode::file_unsupported,
+            fmt::format("{} is {}: this is part {} of a split model; open the first part, which finds "
+                        "the others.",
+                        gguf_keys::kSplitNumber, found, found + 1));
+    }
+    return invalid(fmt::format("{} is {}: this is part {} of a split model, not part {} as its name says.",
+                               gguf_keys::kSplitNumber, found, found + 1, part_ + 1));
 }
 
 Status GgufParser::read_alignment() {
@@ -213,9 +228,9 @@ Status GgufParser::read_shape(const std::string& who, GgufTensor& out) {
         if (out.dims[i] == 0)
             return invalid(fmt::format("{} has dimension 0 in its shape {}.", who, shape_text(out)));
         const std::optional<uint64_t> product = checked_mul(n_elements, out.dims[i]);
-        if (!product || *product / 8 > file_->source_->size_bytes()) {
+        if (!product || *product / 8 > file_->parts_.front()->size_bytes()) {
             return invalid(fmt::format("{}: shape {} exceeds the size of the file, {} bytes.", who,
-                                       shape_text(out), file_->source_->size_bytes()));
+                                       shape_text(out), file_->parts_.front()->size_bytes()));
         }
         n_elements = *product;
     }
@@ -248,7 +263,7 @@ Status GgufParser::read_dtype(const std::string& who, GgufTensor& out) {
 
 // Offsets in the file count from the data section; takt keeps them from the start of the source.
 Status GgufParser::place_tensors() {
-    const uint64_t size = file_->source_->size_bytes();
+    const uint64_t size = file_->parts_.front()->size_bytes();
     const std::optional<uint64_t> data_start = checked_align_up(reader_.position(), alignment_);
     for (GgufTensor& tensor : file_->tensors_) {
         if (tensor.offset % alignment_ != 0) {

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "gguf/gguf_parser.h"
+#include "gguf/gguf_parts.h"
 
 namespace takt {
 namespace {
@@ -34,12 +35,32 @@ size_t GgufArray::size() const {
 Result<std::shared_ptr<const GgufFile>> GgufFile::open(std::shared_ptr<const ByteSource> source) {
     const std::string name = source->name();
     try {
-        Result<std::shared_ptr<const GgufFile>> file = GgufParser(std::move(source)).parse();
+        Result<std::shared_ptr<GgufFile>> file = GgufParser(std::move(source)).parse();
         if (!file.ok()) return file.status().with_context(name);
-        return file;
+        TAKT_RETURN_IF_ERROR(GgufParts(**file).open_rest());
+        return std::shared_ptr<const GgufFile>(std::move(*file));
     } catch (const std::bad_alloc&) {
         return Status(StatusCode::out_of_memory, fmt::format("{}: no memory for its metadata.", name));
     }
+}
+
+uint64_t GgufFile::size_bytes() const {
+    uint64_t total = 0;
+    for (const auto& part : parts_) total += part->size_bytes();
+    return total;
+}
+
+std::optional<int64_t> GgufFile::modified_ns() const {
+    std::optional<int64_t> all = parts_.front()->modified_ns();
+    for (size_t i = 1; all && i < parts_.size(); ++i) {
+        const auto own = static_cast<uint64_t>(parts_[i]->modified_ns().value_or(0));
+        all = static_cast<int64_t>(mix_hash(static_cast<uint64_t>(*all), own));
+    }
+    return all;
+}
+
+Status GgufFile::read(const GgufTensor& tensor, uint64_t offset, std::span<std::byte> out) const {
+    return parts_[tensor.part]->read_at(tensor.offset + offset, out);
 }
 
 const GgufEntry* GgufFile::find(std::string_view key) const {

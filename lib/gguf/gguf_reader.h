@@ -1,9 +1,11 @@
 // Reads a GGUF v2/v3 file's metadata and tensor table into owned memory; every number is checked before it is
-// used.
+// used. A model split over files is one GgufFile.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -60,12 +62,15 @@ struct GgufTensor {
     DType dtype{};
     uint32_t n_dims = 0;
     uint64_t dims[4] = {1, 1, 1, 1};  // dims[0] is the contiguous one (columns), dims[1] the rows
-    uint64_t offset = 0;              // absolute, in the source
+    uint32_t part = 0;                // the file it lies in, of a model split over several
+    uint64_t offset = 0;              // absolute, in that part
     uint64_t size_bytes = 0;
 };
 
 class GgufFile {
 public:
+    // Where the source is the first of several parts (split.count), the others are opened beside it: they
+    // need a source opened by its path.
     static Result<std::shared_ptr<const GgufFile>> open(std::shared_ptr<const ByteSource> source);
 
     uint32_t version() const { return version_; }
@@ -73,9 +78,16 @@ public:
     const std::vector<GgufTensor>& tensors() const { return tensors_; }
     const GgufEntry* find(std::string_view key) const;  // nullptr if absent
     const GgufTensor* find_tensor(std::string_view name) const;
-    const ByteSource& source() const { return *source_; }
-    // 64-bit hash of the metadata and tensor table as they stand in the file: tells models apart.
+    const ByteSource& source() const { return *parts_.front(); }  // the first part
+    size_t n_parts() const { return parts_.size(); }
+    const std::string& part_name(size_t part) const { return parts_[part]->name(); }
+    uint64_t size_bytes() const;  // of all parts
+    // When it was last changed, of one file; of several a number that changes with each of theirs.
+    std::optional<int64_t> modified_ns() const;
+    // 64-bit hash of the metadata and tensor tables as they stand in the files: tells models apart.
     uint64_t fingerprint() const { return fingerprint_; }
+    // Thread-safe. The range must lie within the tensor.
+    Status read(const GgufTensor& tensor, uint64_t offset, std::span<std::byte> out) const;
 
     // Typed look-ups. Absent: an empty optional inside an ok result. Wrong type or out of range: an error
     // that names key, type and value.
@@ -89,7 +101,8 @@ public:
 
 private:
     friend class GgufParser;
-    std::shared_ptr<const ByteSource> source_;
+    friend class GgufParts;
+    std::vector<std::shared_ptr<const ByteSource>> parts_;  // never empty
     uint32_t version_ = 0;
     uint64_t fingerprint_ = 0;
     std::vector<GgufEntry> entries_;

@@ -130,9 +130,9 @@ uint64_t Model::weight_bytes() const {
 }
 
 std::optional<SourceIdentity> Model::identity() const {
-    const std::optional<int64_t> modified_ns = file_->source().modified_ns();
+    const std::optional<int64_t> modified_ns = file_->modified_ns();
     if (!modified_ns) return std::nullopt;
-    return SourceIdentity{file_->source().size_bytes(), *modified_ns};
+    return SourceIdentity{file_->size_bytes(), *modified_ns};
 }
 
 Status Model::read(std::string_view weight, uint64_t offset_bytes, std::span<std::byte> out) const {
@@ -145,9 +145,7 @@ Status Model::read(std::string_view weight, uint64_t offset_bytes, std::span<std
                       fmt::format("Tensor {} has {} bytes, {} at offset {} were asked for.", weight,
                                   tensor->size_bytes, out.size(), offset_bytes));
     }
-    return file_->source()
-        .read_at(tensor->offset + offset_bytes, out)
-        .with_context(fmt::format("Reading tensor {}", weight));
+    return file_->read(*tensor, offset_bytes, out).with_context(fmt::format("Reading tensor {}", weight));
 }
 
 }  // namespace takt

@@ -4,120 +4,10 @@
 #include <bit>
 #include <cstring>
 
-#include "tensor/quant_blocks.h"
+#include "tensor/dequantize_block.h"
 
 namespace takt {
 namespace {
-
-// The five bits above the nibbles, as one word.
-uint32_t high_word(const uint8_t (&bytes)[4]) {
-    return bytes[0] | uint32_t{bytes[1]} << 8 | uint32_t{bytes[2]} << 16 | uint32_t{bytes[3]} << 24;
-}
-
-void dequantize_block(const BlockQ4_0& block, float* out) {
-    const float d = f16_to_f32(block.d);
-    for (int i = 0; i < 16; ++i) {
-        out[i] = static_cast<float>((block.nibbles[i] & 15) - 8) * d;
-        out[i + 16] = static_cast<float>((block.nibbles[i] >> 4) - 8) * d;
-    }
-}
-
-void dequantize_block(const BlockQ4_1& block, float* out) {
-    const float d = f16_to_f32(block.d);
-    const float m = f16_to_f32(block.m);
-    for (int i = 0; i < 16; ++i) {
-        out[i] = static_cast<float>(block.nibbles[i] & 15) * d + m;
-        out[i + 16] = static_cast<float>(block.nibbles[i] >> 4) * d + m;
-    }
-}
-
-void dequantize_block(const BlockQ5_0& block, float* out) {
-    const float d = f16_to_f32(block.d);
-    const uint32_t high = high_word(block.high_bits);
-    for (int i = 0; i < 16; ++i) {
-        const int low_element = (block.nibbles[i] & 15) | static_cast<int>(high >> i & 1) << 4;
-        const int high_element = (block.nibbles[i] >> 4) | static_cast<int>(high >> (i + 16) & 1) << 4;
-        out[i] = static_cast<float>(low_element - 16) * d;
-        out[i + 16] = static_cast<float>(high_element - 16) * d;
-    }
-}
-
-void dequantize_block(const BlockQ5_1& block, float* out) {
-    const float d = f16_to_f32(block.d);
-    const float m = f16_to_f32(block.m);
-    const uint32_t high = high_word(block.high_bits);
-    for (int i = 0; i < 16; ++i) {
-        const int low_element = (block.nibbles[i] & 15) | static_cast<int>(high >> i & 1) << 4;
-        const int high_element = (block.nibbles[i] >> 4) | static_cast<int>(high >> (i + 16) & 1) << 4;
-        out[i] = static_cast<float>(low_element) * d + m;
-        out[i + 16] = static_cast<float>(high_element) * d + m;
-    }
-}
-
-void dequantize_block(const BlockQ8_0& block, float* out) {
-    const float d = f16_to_f32(block.d);
-    for (uint32_t i = 0; i < kSmallBlock; ++i) out[i] = static_cast<float>(block.values[i]) * d;
-}
-
-struct GroupScale {
-    float scale;
-    float minimum;
-};
-
-// Groups 0..3 keep six bits of scale in bytes 0..3 and of minimum in bytes 4..7. Groups 4..7 keep the low
-// four bits in bytes 8..11 (scale in the low nibble) and the two high ones on top of bytes 0..3 and 4..7.
-void unpack_scales(const uint8_t (&packed)[12], float d, float min, GroupScale (&out)[8]) {
-    for (int g = 0; g < 4; ++g) {
-        out[g] = {d * static_cast<float>(packed[g] & 63), min * static_cast<float>(packed[g + 4] & 63)};
-        const int scale = (packed[g + 8] & 15) | (packed[g] >> 6) << 4;
-        const int minimum = (packed[g + 8] >> 4) | (packed[g + 4] >> 6) << 4;
-        out[g + 4] = {d * static_cast<float>(scale), min * static_cast<float>(minimum)};
-    }
-}
-
-void dequantize_block(const BlockQ4K& block, float* out) {
-    GroupScale groups[8];
-    unpack_scales(block.scales, f16_to_f32(block.d), f16_to_f32(block.min), groups);
-    for (int g = 0; g < 8; ++g) {
-        const uint8_t* nibbles = block.nibbles + g / 2 * 32;
-        const int shift = g % 2 * 4;
-        for (int i = 0; i < 32; ++i) {
-            out[g * 32 + i] =
-                groups[g].scale * static_cast<float>(nibbles[i] >> shift & 15) - groups[g].minimum;
-        }
-    }
-}
-
-void dequantize_block(const BlockQ5K& block, float* out) {
-    GroupScale groups[8];
-    unpack_scales(block.scales, f16_to_f32(block.d), f16_to_f32(block.min), groups);
-    for (int g = 0; g < 8; ++g) {
-        const uint8_t* nibbles = block.nibbles + g / 2 * 32;
-        const int shift = g % 2 * 4;
-        for (int i = 0; i < 32; ++i) {
-            const int value = (nibbles[i] >> shift & 15) | (block.high_bits[i] >> g & 1) << 4;
-            out[g * 32 + i] = groups[g].scale * static_cast<float>(value) - groups[g].minimum;
-        }
-    }
-}
-
-// A half of 128 elements is four runs of 32: runs 0 and 1 are the low nibbles of 64 bytes, runs 2 and 3 the
-// high ones; run r takes bits 2r and 2r + 1 of the half's 32 bytes of high bits.
-void dequantize_block(const BlockQ6K& block, float* out) {
-    const float d = f16_to_f32(block.d);
-    for (int half = 0; half < 2; ++half) {
-        for (int run = 0; run < 4; ++run) {
-            const uint8_t* nibbles = block.nibbles + half * 64 + run % 2 * 32;
-            const uint8_t* high_bits = block.high_bits + half * 32;
-            const int8_t* scales = block.scales + half * 8 + run * 2;
-            for (int i = 0; i < 32; ++i) {
-                const int value = (nibbles[i] >> run / 2 * 4 & 15) | (high_bits[i] >> run * 2 & 3) << 4;
-                out[half * 128 + run * 32 + i] =
-                    d * static_cast<float>(scales[i / 16]) * static_cast<float>(value - 32);
-            }
-        }
-    }
-}
 
 template <typename Block, uint32_t kElements>
 void dequantize_blocks(const std::byte* bytes, std::span<float> out) {
@@ -199,6 +89,40 @@ void dequantize_row(DType dtype, std::span<const std::byte> blocks, std::span<fl
             return dequantize_blocks<BlockQ5K, kSuperBlock>(bytes, out);
         case DType::q6_k:
             return dequantize_blocks<BlockQ6K, kSuperBlock>(bytes, out);
+        case DType::q1_0:
+            return dequantize_blocks<BlockQ1_0, 128>(bytes, out);
+        case DType::q2_0:
+            return dequantize_blocks<BlockQ2_0, 64>(bytes, out);
+        case DType::iq4_nl:
+            return dequantize_blocks<BlockIq4Nl, kSmallBlock>(bytes, out);
+        case DType::mxfp4:
+            return dequantize_blocks<BlockMxfp4, kSmallBlock>(bytes, out);
+        case DType::nvfp4:
+            return dequantize_blocks<BlockNvfp4, 64>(bytes, out);
+        case DType::q2_k:
+            return dequantize_blocks<BlockQ2K, kSuperBlock>(bytes, out);
+        case DType::q3_k:
+            return dequantize_blocks<BlockQ3K, kSuperBlock>(bytes, out);
+        case DType::tq1_0:
+            return dequantize_blocks<BlockTq1_0, kSuperBlock>(bytes, out);
+        case DType::tq2_0:
+            return dequantize_blocks<BlockTq2_0, kSuperBlock>(bytes, out);
+        case DType::iq4_xs:
+            return dequantize_blocks<BlockIq4Xs, kSuperBlock>(bytes, out);
+        case DType::iq3_s:
+            return dequantize_blocks<BlockIq3S, kSuperBlock>(bytes, out);
+        case DType::iq3_xxs:
+            return dequantize_blocks<BlockIq3Xxs, kSuperBlock>(bytes, out);
+        case DType::iq2_xxs:
+            return dequantize_blocks<BlockIq2Xxs, kSuperBlock>(bytes, out);
+        case DType::iq2_xs:
+            return dequantize_blocks<BlockIq2Xs, kSuperBlock>(bytes, out);
+        case DType::iq2_s:
+            return dequantize_blocks<BlockIq2S, kSuperBlock>(bytes, out);
+        case DType::iq1_s:
+            return dequantize_blocks<BlockIq1S, kSuperBlock>(bytes, out);
+        case DType::iq1_m:
+            return dequantize_blocks<BlockIq1M, kSuperBlock>(bytes, out);
     }
 }
 

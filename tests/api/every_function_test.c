@@ -141,6 +141,44 @@ static void simulation(const takt_model* model) {
     CHECK(last_ns == 1070);
 }
 
+static int32_t count_progress(void* user_data, uint64_t done_bytes, uint64_t total_bytes) {
+    uint64_t* last = user_data;
+    if (done_bytes > total_bytes) return TAKT_STOP;
+    *last = done_bytes;
+    return TAKT_CONTINUE;
+}
+
+static void quantization(takt_runtime* runtime, const takt_model* model, const char* model_path) {
+    char output[64], matrix[64];
+    int32_t ids[40];
+    size_t i;
+    takt_quantize_options options = TAKT_QUANTIZE_OPTIONS_INIT, same;
+    takt_quantize_result result = {0};
+    uint64_t last = 0;
+    snprintf(output, sizeof output, "takt-quantized-%p.gguf", (void*)output);
+    CHECK_OK(takt_quantize_options_init(&same, sizeof same));
+    CHECK(same.struct_size == options.struct_size && same.type == NULL && same.requantize == 0);
+    options.input_path = model_path;
+    options.output_path = output;
+    options.type = "q8_0";
+    options.progress = count_progress;
+    options.progress_user_data = &last;
+    result.struct_size = sizeof result;
+    CHECK_OK(takt_quantize(runtime, &options, &result));
+    CHECK(result.output_bytes < result.input_bytes && result.n_quantized > 0 &&
+          result.n_quantized < result.n_tensors);
+    CHECK(last > 0);
+    snprintf(matrix, sizeof matrix, "takt-importance-%p.gguf", (void*)output);
+    for (i = 0; i < 40; ++i) ids[i] = (int32_t)(i * 7 + 3);
+    CHECK_OK(takt_model_calibrate(model, ids, 40, 32, matrix, count_progress, &last));
+    CHECK(last == 40);
+    options.importance_path = matrix;
+    options.type = "q5_0";
+    CHECK_OK(takt_quantize(runtime, &options, NULL));
+    CHECK(remove(matrix) == 0);
+    CHECK(remove(output) == 0);
+}
+
 static void describe(takt_model* model) {
     takt_model_info info = {0};
     takt_memory_plan plan = {0};
@@ -698,6 +736,7 @@ int main(int argc, char** argv) {
     CHECK_OK(takt_runtime_set_threads(runtime, 0, 0));
     backends(runtime);
     describe(model);
+    quantization(runtime, model, argv[1]);
     count = text_and_ids(model, ids);
     blocking(engine, ids, count);
     asynchronous(engine);

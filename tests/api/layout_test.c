@@ -34,6 +34,26 @@ AT(takt_model_options, descriptor, 72, 4);
 AT(takt_model_options, metadata_only, 76, 4);
 AT(takt_model_options, packed_cache_dir, 80, 8);
 
+FIXED(takt_quantize_options_size, sizeof(takt_quantize_options) == 64);
+AT(takt_quantize_options, struct_size, 0, 8);
+AT(takt_quantize_options, input_path, 8, 8);
+AT(takt_quantize_options, output_path, 16, 8);
+AT(takt_quantize_options, type, 24, 8);
+AT(takt_quantize_options, importance_path, 32, 8);
+AT(takt_quantize_options, progress, 40, 8);
+AT(takt_quantize_options, progress_user_data, 48, 8);
+AT(takt_quantize_options, requantize, 56, 4);
+AT(takt_quantize_options, pure, 60, 4);
+
+FIXED(takt_quantize_result_size, sizeof(takt_quantize_result) == 40);
+AT(takt_quantize_result, struct_size, 0, 8);
+AT(takt_quantize_result, input_bytes, 8, 8);
+AT(takt_quantize_result, output_bytes, 16, 8);
+AT(takt_quantize_result, n_tensors, 24, 4);
+AT(takt_quantize_result, n_quantized, 28, 4);
+AT(takt_quantize_result, n_fallbacks, 32, 4);
+AT(takt_quantize_result, reserved, 36, 4);
+
 FIXED(takt_engine_options_size, sizeof(takt_engine_options) == 160);
 AT(takt_engine_options, struct_size, 0, 8);
 AT(takt_engine_options, backend, 8, 8);

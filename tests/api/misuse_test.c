@@ -72,6 +72,47 @@ static void runtime_calls(takt_runtime* runtime) {
     CHECK_FAILS(INVALID, "index is 99", takt_backend_get(runtime, 99, &info));
 }
 
+static int32_t stop_at_once(void* user_data, uint64_t done_bytes, uint64_t total_bytes) {
+    (void)user_data, (void)done_bytes, (void)total_bytes;
+    return TAKT_STOP;
+}
+
+static void quantize_calls(takt_runtime* runtime, const char* path) {
+    takt_quantize_options options = TAKT_QUANTIZE_OPTIONS_INIT;
+    takt_quantize_result result = {0};
+    options.input_path = path;
+    options.output_path = "/no/such/folder/out.gguf";
+    options.type = "q8_0";
+    CHECK_FAILS(INVALID, "runtime", takt_quantize(NULL, &options, NULL));
+    CHECK_FAILS(INVALID, "options", takt_quantize(runtime, NULL, NULL));
+    CHECK_FAILS(INVALID, "struct_size is 0", takt_quantize(runtime, &options, &result));
+    CHECK_FAILS(TAKT_ERROR_FILE_NOT_FOUND, "/no/such/folder", takt_quantize(runtime, &options, NULL));
+    options.requantize = 2;
+    CHECK_FAILS(INVALID, "requantize is 2", takt_quantize(runtime, &options, NULL));
+    options.requantize = 0;
+    options.pure = 7;
+    CHECK_FAILS(INVALID, "pure is 7", takt_quantize(runtime, &options, NULL));
+    options.pure = 0;
+    options.type = NULL;
+    CHECK_FAILS(INVALID, "type is NULL", takt_quantize(runtime, &options, NULL));
+    options.type = "q77";
+    CHECK_FAILS(INVALID, "q77", takt_quantize(runtime, &options, NULL));
+    options.type = "q8_0";
+    options.output_path = path;
+    CHECK_FAILS(INVALID, "same file", takt_quantize(runtime, &options, NULL));
+    options.output_path = "";
+    CHECK_FAILS(INVALID, "output_path is empty", takt_quantize(runtime, &options, NULL));
+    options.output_path = "takt-misuse-out.gguf";
+    options.importance_path = path;
+    CHECK_FAILS(TAKT_ERROR_FILE_INVALID, "no importance matrix", takt_quantize(runtime, &options, NULL));
+    options.importance_path = NULL;
+    options.progress = stop_at_once;
+    CHECK_FAILS(TAKT_ERROR_CANCELLED, "cancelled", takt_quantize(runtime, &options, NULL));
+    options.struct_size = 3;
+    CHECK_FAILS(INVALID, "struct_size is 3", takt_quantize(runtime, &options, NULL));
+    CHECK_FAILS(INVALID, "options", takt_quantize_options_init(NULL, sizeof options));
+}
+
 static void load_calls(takt_runtime* runtime, const char* path) {
     takt_model_options load = TAKT_MODEL_OPTIONS_INIT;
     takt_model* model = NULL;
@@ -250,6 +291,15 @@ static void model_calls(takt_model* model) {
     CHECK_FAILS(INVALID, "struct_size is 0", takt_model_get_info(model, &info));
     info.struct_size = sizeof info;
     CHECK_FAILS(INVALID, "model", takt_model_get_info(NULL, &info));
+    CHECK_FAILS(INVALID, "model", takt_model_calibrate(NULL, ids, 2, 0, "out", NULL, NULL));
+    CHECK_FAILS(INVALID, "ids", takt_model_calibrate(model, NULL, 2, 0, "out", NULL, NULL));
+    CHECK_FAILS(INVALID, "path is NULL", takt_model_calibrate(model, ids, 2, 0, NULL, NULL, NULL));
+    CHECK_FAILS(INVALID, "0 tokens", takt_model_calibrate(model, NULL, 0, 0, "out", NULL, NULL));
+    CHECK_FAILS(INVALID, "window_tokens is 1", takt_model_calibrate(model, ids, 2, 1, "out", NULL, NULL));
+    CHECK_FAILS(TAKT_ERROR_CANCELLED, "cancelled",
+                takt_model_calibrate(model, ids, 2, 0, "out", stop_at_once, NULL));
+    CHECK_FAILS(TAKT_ERROR_FILE_NOT_FOUND, "/no/such",
+                takt_model_calibrate(model, ids, 2, 0, "/no/such/out", NULL, NULL));
     CHECK_FAILS(INVALID, "model", takt_model_inspect(NULL, NULL, 0, &size));
     CHECK_FAILS(INVALID, "out_bytes", takt_model_inspect(model, NULL, 0, NULL));
     CHECK_FAILS(INVALID, "out_text", takt_model_inspect(model, NULL, 5, &size));
@@ -778,6 +828,7 @@ int main(int argc, char** argv) {
     init();
     runtime_calls(runtime);
     load_calls(runtime, argv[1]);
+    quantize_calls(runtime, argv[1]);
     model_calls(model);
     longer_structs(model);
     engine_create_calls(model);

@@ -80,6 +80,7 @@ std::vector<int32_t> random_ids(std::mt19937& random, size_t n) {
 TEST_CASE(
     "Logits of every supported family agree with an independent implementation within 1e-4, in any chunks") {
     for (const char* name : kTinyFamilies) check_golden(name);
+    for (const char* name : kTinyRecurrentFamilies) check_golden(name);
 }
 
 TEST_CASE("Logits of every supported tensor type agree with the oracle within 1e-4, in any chunks") {

@@ -54,6 +54,15 @@ class Inspect(TaktTest):
         tensor = next(t for t in json_line["tensors"] if t["name"] == "token_embd.weight")
         self.assertEqual((tensor["type"], tensor["shape"], tensor["bytes"]), ("f32", [64, 384], 64 * 384 * 4))
 
+    def test_inspect_tells_what_each_type_runs_as(self):
+        model = DATA / "golden" / "tiny" / "quant-iq4_xs.gguf"
+        (json_line,) = self.well("inspect", "-m", model, "--json").lines
+        types = {t["type"]: t for t in json_line["types"]}
+        self.assertEqual((types["iq4_xs"]["runs_as"], types["iq4_xs"]["precision"]), ("q8_0", "scales rounded"))
+        self.assertEqual((types["q6_k"]["runs_as"], types["q6_k"]["precision"]), ("q6_k", "exact"))
+        self.assertEqual(sum(t["bytes"] for t in types.values()), json_line["weights"]["bytes"])
+        self.assertIn("runs as q8_0 (scales rounded)", self.well("inspect", "-m", model).stdout.decode())
+
     def test_inspect_survives_odd_metadata(self):
         for path in sorted((DATA / "bad_gguf").glob("1[45]*.gguf")):
             if not path.name.startswith("140"):

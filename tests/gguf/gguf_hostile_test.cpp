@@ -233,8 +233,12 @@ TEST_CASE("Types that takt does not read are refused by name, numbers without a 
     check_all({
         {"i32", kUnsupported, "Tensor w has type i32 (26)", shaped({32}, 26)},
         {"f64", kUnsupported, "Tensor w has type f64 (28)", shaped({32}, 28)},
-        {"iq3_s", kUnsupported, "Tensor w has type iq3_s (21), which takt does not read.", shaped({256}, 21)},
+        {"retired", kUnsupported, "Tensor w has type q4_0_8_8 (33), which takt does not read.",
+         shaped({256}, 33)},
+        {"a fork's", kUnsupported, "type iq4_k (139), which takt does not read.", shaped({256}, 139)},
+        {"a fork's rows", kUnsupported, "type iq4_ks_r4 (344)", shaped({256}, 344)},
         {"removed", kUnsupported, "type q4_2 (4)", shaped({32}, 4)},
+        {"the first without a name", kUnsupported, "type 43, which takt does not know", shaped({32}, 43)},
         {"9999", kUnsupported, "type 9999", shaped({32}, 9999)},
         {"max", kUnsupported, "type 4294967295", shaped({32}, UINT32_MAX)},
     });

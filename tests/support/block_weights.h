@@ -16,6 +16,12 @@ inline constexpr DType kAllDTypes[] = {DType::q4_0, DType::q4_1, DType::q5_0, DT
                                        DType::q8_0, DType::q4_k, DType::q5_k, DType::q6_k,
                                        DType::f32,  DType::f16,  DType::bf16};
 
+// Those without kernels of their own.
+inline constexpr DType kRepackedDTypes[] = {
+    DType::q2_k,  DType::q3_k,  DType::iq1_s,  DType::iq1_m,  DType::iq2_xxs, DType::iq2_xs,
+    DType::iq2_s, DType::iq3_s, DType::iq4_nl, DType::iq4_xs, DType::iq3_xxs, DType::tq1_0,
+    DType::tq2_0, DType::mxfp4, DType::nvfp4,  DType::q1_0,   DType::q2_0};
+
 inline std::vector<std::byte> random_blocks(DType dtype, uint32_t rows, uint32_t cols, std::mt19937& random) {
     const DTypeInfo& info = dtype_info(dtype);
     std::vector<std::byte> bytes(rows * row_bytes(dtype, cols));
@@ -49,6 +55,43 @@ inline std::vector<std::byte> random_blocks(DType dtype, uint32_t rows, uint32_t
             case DType::q5_k:
                 put_half(at, 0.03f);
                 put_half(at + 2, 0.1f);
+                break;
+            case DType::q2_k:
+                put_half(at + 80, 0.03f);
+                put_half(at + 82, 0.03f);
+                break;
+            case DType::q3_k:
+                put_half(at + 108, 0.03f);
+                break;
+            case DType::tq1_0:
+                put_half(at + 52, 1.0f);
+                break;
+            case DType::tq2_0:
+                put_half(at + 64, 1.0f);
+                break;
+            case DType::mxfp4:
+                bytes[at] = static_cast<std::byte>(118 + random() % 8);
+                break;
+            case DType::nvfp4:  // scales around 1/64
+                for (size_t i = 0; i < 4; ++i) bytes[at + i] = static_cast<std::byte>(random() % 24);
+                break;
+            case DType::iq1_m: {
+                const uint16_t bits = f32_to_f16(normal(random) * 0.1f);
+                for (size_t i = 0; i < 4; ++i) {
+                    std::byte& high = bytes[at + 49 + 2 * i];
+                    high = (high & std::byte{15}) | static_cast<std::byte>((bits >> 4 * i & 15) << 4);
+                }
+                break;
+            }
+            case DType::iq1_s:
+            case DType::iq2_xxs:
+            case DType::iq2_xs:
+            case DType::iq2_s:
+            case DType::iq3_xxs:
+            case DType::iq3_s:
+            case DType::iq4_xs:
+            case DType::iq4_nl:
+                put_half(at, 0.03f);
                 break;
             default:
                 put_half(at, 1.0f);

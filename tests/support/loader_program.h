@@ -21,8 +21,9 @@ inline std::shared_ptr<const Program> loader_program() {
     const WeightId table = b.weight("table", DType::q8_0, 2005, width);
     ValueId x = b.embed("x", table);
     x = b.rms_norm("normed", x, b.weight("norm", DType::f32, 1, width), 1e-5f);
-    for (const DType dtype : {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q4_k,
-                              DType::q5_k, DType::q6_k, DType::f32, DType::f16, DType::bf16}) {
+    for (const DType dtype :
+         {DType::q4_0, DType::q4_1, DType::q5_0, DType::q5_1, DType::q8_0, DType::q4_k, DType::q5_k,
+          DType::q6_k, DType::f32, DType::f16, DType::bf16, DType::iq3_s, DType::nvfp4}) {
         const std::string name(dtype_info(dtype).name);
         const ValueId wide = b.matmul(name + ".wide", x, b.weight(name + ".up", dtype, 1030, width),
                                       b.weight(name + ".bias", DType::f32, 1, 1030));

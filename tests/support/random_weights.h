@@ -1,6 +1,7 @@
 // Weights made up on the spot, of any type, for programs without a file.
 #pragma once
 
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <random>
@@ -27,6 +28,25 @@ inline std::vector<uint32_t> scale_offsets(DType dtype) {
             return {0, 2};
         case DType::q6_k:
             return {208};
+        case DType::q2_k:
+            return {80, 82};
+        case DType::q3_k:
+            return {108};
+        case DType::tq1_0:
+            return {52};
+        case DType::tq2_0:
+            return {64};
+        case DType::iq1_s:
+        case DType::iq2_xxs:
+        case DType::iq2_xs:
+        case DType::iq2_s:
+        case DType::iq3_xxs:
+        case DType::iq3_s:
+        case DType::iq4_nl:
+        case DType::iq4_xs:
+        case DType::q1_0:
+        case DType::q2_0:
+            return {0};
         default:
             return {};
     }
@@ -34,7 +54,8 @@ inline std::vector<uint32_t> scale_offsets(DType dtype) {
 
 class RandomWeights final : public WeightSource {
 public:
-    RandomWeights(const Program& program, uint32_t seed) : seed_(seed) {
+    // scale: the largest of a block's float16 scales.
+    RandomWeights(const Program& program, uint32_t seed, float scale = 0.01f) : seed_(seed), scale_(scale) {
         std::mt19937 random(seed);
         for (const WeightDecl& weight : program.weights) tensors_[weight.name] = make(weight, random);
     }
@@ -51,7 +72,7 @@ public:
     }
 
 private:
-    static std::vector<std::byte> make(const WeightDecl& weight, std::mt19937& random) {
+    std::vector<std::byte> make(const WeightDecl& weight, std::mt19937& random) const {
         std::vector<std::byte> bytes(row_bytes(weight.dtype, weight.columns) * weight.rows);
         std::uniform_real_distribution<float> value(-1, 1);
         auto put = [&](size_t at, const auto& number) {
@@ -77,12 +98,25 @@ private:
         for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());
         for (size_t block = 0; block < bytes.size(); block += info.block_bytes) {
             for (uint32_t offset : scale_offsets(weight.dtype))
-                put(block + offset, f32_to_f16(0.01f * value(random)));
+                put(block + offset, f32_to_f16(scale_ * value(random)));
+            bound_other_scales(weight.dtype, scale_, bytes.data() + block);
         }
         return bytes;
     }
 
+    // Scales that are no float16 of their own. Those of nvfp4 stay below 1/64.
+    static void bound_other_scales(DType dtype, float scale, std::byte* block) {
+        if (dtype == DType::mxfp4) block[0] = static_cast<std::byte>(128 + std::ilogb(scale));
+        for (size_t i = 0; dtype == DType::nvfp4 && i < 4; ++i) block[i] &= std::byte{15};
+        const uint16_t d = f32_to_f16(scale);
+        for (size_t i = 0; dtype == DType::iq1_m && i < 4; ++i) {
+            std::byte& high = block[49 + 2 * i];
+            high = (high & std::byte{15}) | static_cast<std::byte>((d >> 4 * i & 15) << 4);
+        }
+    }
+
     uint32_t seed_;
+    float scale_;
     std::map<std::string, std::vector<std::byte>> tensors_;
 };
 

@@ -1,8 +1,9 @@
-// The tiny random models of golden/tiny with the logits an independent implementation gives.
+// The tiny random models of golden/tiny and families with the logits an independent implementation gives.
 #pragma once
 
 #include <catch2/catch.hpp>
 
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -16,14 +17,19 @@
 namespace takt::test {
 
 constexpr const char* kTinyFamilies[] = {
-    "llama", "llama-linear-rope", "llama3-rope", "mistral-as-llama", "qwen2", "gemma3", "gemma2", "phi3",
-    "qwen3", "qwen3moe",          "smollm3"};
-constexpr const char* kTinyQuants[] = {"quant-f16",    "quant-bf16", "quant-q4_0", "quant-q4_1",
-                                       "quant-q5_0",   "quant-q5_1", "quant-q8_0", "quant-q4_k_m",
-                                       "quant-q5_k_m", "quant-q6_k"};
+    "llama",  "llama-linear-rope", "llama3-rope", "mistral-as-llama", "mixtral",  "qwen2",      "qwen2-yarn",
+    "qwen3",  "qwen3moe",          "qwen2moe",    "gemma",            "gemma2",   "gemma3",     "phi3",
+    "olmo2",  "granite",           "granitemoe",  "smollm3",          "mistral3", "gpt-oss"};
+// Those that keep recurrent state, which the cpu backend doesn't run.
+constexpr const char* kTinyRecurrentFamilies[] = {"lfm2"};
+constexpr const char* kTinyQuants[] = {
+    "quant-f16",   "quant-bf16",   "quant-q4_0",   "quant-q4_1",  "quant-q5_0", "quant-q5_1",
+    "quant-q8_0",  "quant-q4_k_m", "quant-q5_k_m", "quant-q6_k",  "quant-q2_k", "quant-q3_k_m",
+    "quant-iq3_s", "quant-iq4_nl", "quant-iq4_xs", "quant-tq1_0", "quant-tq2_0"};
 
 inline std::string tiny_path(const std::string& name, const char* extension = ".gguf") {
-    return std::string(TAKT_TEST_DATA_DIR) + "/golden/tiny/" + name + extension;
+    const std::string data = TAKT_TEST_DATA_DIR, path = data + "/golden/tiny/" + name + extension;
+    return std::filesystem::exists(path) ? path : data + "/families/" + name + extension;
 }
 
 inline Result<std::shared_ptr<const Model>> load_model(const std::string& path,

@@ -2,8 +2,11 @@
 // panel_layout.h.
 #include "cpu/kernels/pack_panels.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
+
+#include "cpu/kernels/repack.h"
 
 namespace takt::cpu {
 namespace {
@@ -194,108 +197,78 @@ void pack_dense(const Rows& rows, uint32_t cols, uint8_t* panel_lanes) {
     }
 }
 
-void pack_rows(DType dtype, const PanelLayout& layout, const Rows& rows, uint32_t lane, uint8_t* panel) {
-    const size_t scale_bytes = dtype == DType::q4_k || dtype == DType::q5_k || dtype == DType::q6_k ? 1 : 2;
-    const Sections to = {panel + 4 * lane, panel + layout.high_offset + 4 * lane,
-                         panel + layout.scales_offset + scale_bytes * lane,
-                         panel + layout.mins_offset + scale_bytes * lane,
-                         panel + layout.supers_offset + 2 * lane};
-    switch (dtype) {
-        case DType::q4_0:
-            return pack_small_blocks<false, false>(rows, layout.n_blocks, to);
-        case DType::q4_1:
-            return pack_small_blocks<true, false>(rows, layout.n_blocks, to);
-        case DType::q5_0:
-            return pack_small_blocks<false, true>(rows, layout.n_blocks, to);
-        case DType::q5_1:
-            return pack_small_blocks<true, true>(rows, layout.n_blocks, to);
-        case DType::q8_0:
-            return pack_q8_0(rows, layout.n_blocks, to);
-        case DType::q4_k:
-            return pack_k_blocks<false>(rows, layout.n_blocks, to);
-        case DType::q5_k:
-            return pack_k_blocks<true>(rows, layout.n_blocks, to);
-        case DType::q6_k:
-            return pack_q6_k(rows, layout.n_blocks, to);
-        case DType::f32:
-            return pack_dense<4>(rows, layout.cols, panel + 4 * lane);
-        case DType::f16:
-        case DType::bf16:
-            return pack_dense<2>(rows, layout.cols, panel + 2 * lane);
+// n_elements of four rows, in the type that the panel holds.
+void pack_stored(DType stored, const Rows& rows, uint32_t n_elements, const Sections& to) {
+    const uint32_t n_blocks = n_elements / kBlockValues;
+    switch (packed_kind(stored)) {
+        case PackedKind::q4_0:
+            return pack_small_blocks<false, false>(rows, n_blocks, to);
+        case PackedKind::q4_1:
+            return pack_small_blocks<true, false>(rows, n_blocks, to);
+        case PackedKind::q5_0:
+            return pack_small_blocks<false, true>(rows, n_blocks, to);
+        case PackedKind::q5_1:
+            return pack_small_blocks<true, true>(rows, n_blocks, to);
+        case PackedKind::q8_0:
+            return pack_q8_0(rows, n_blocks, to);
+        case PackedKind::q4_k:
+            return pack_k_blocks<false>(rows, n_blocks, to);
+        case PackedKind::q5_k:
+            return pack_k_blocks<true>(rows, n_blocks, to);
+        case PackedKind::q6_k:
+            return pack_q6_k(rows, n_blocks, to);
+        case PackedKind::f32:
+            return pack_dense<4>(rows, n_elements, to.quants);
+        case PackedKind::f16:
+        case PackedKind::bf16:
+            return pack_dense<2>(rows, n_elements, to.quants);
+    }
+}
+
+Sections sections_of(const PanelLayout& layout, PackedKind kind, uint32_t lane, uint8_t* panel) {
+    const bool small_scales =
+        kind == PackedKind::q4_k || kind == PackedKind::q5_k || kind == PackedKind::q6_k;
+    const size_t scale_bytes = small_scales ? 1 : 2;
+    const size_t lane_bytes = kind == PackedKind::f16 || kind == PackedKind::bf16 ? 2 : 4;
+    return {panel + lane_bytes * lane, panel + layout.high_offset + 4 * lane,
+            panel + layout.scales_offset + scale_bytes * lane,
+            panel + layout.mins_offset + scale_bytes * lane, panel + layout.supers_offset + 2 * lane};
+}
+
+// Rows of a type that no kernel reads, a super-block's length at a time.
+void pack_repacked(DType dtype, const PanelLayout& layout, Rows rows, Sections to) {
+    const DType stored = packed_form(dtype).stored;
+    const SectionBytes bytes = section_bytes(packed_kind(stored));
+    std::array<std::array<uint8_t, kMostRepackedBytes>, kLanes> blocks;
+    for (uint32_t done = 0; done < layout.cols; done += kRepackedElements) {
+        const uint32_t n = std::min(kRepackedElements, layout.cols - done);
+        for (uint32_t lane = 0; lane < kLanes; ++lane) {
+            repack(dtype, rows[lane], n, blocks[lane].data());
+            rows[lane] += row_bytes(dtype, n);
+        }
+        pack_stored(stored, {blocks[0].data(), blocks[1].data(), blocks[2].data(), blocks[3].data()}, n, to);
+        const size_t n_blocks = n / kBlockValues;
+        to.quants += n_blocks * bytes.quants;
+        to.high += n_blocks * bytes.high;
+        to.scales += n_blocks * bytes.scales;
+        to.mins += n_blocks * bytes.mins;
+        to.supers += n_blocks / kSuperBlocks * bytes.supers;
     }
 }
 
 }  // namespace
 
-PackedKind packed_kind(DType dtype) {
-    switch (dtype) {
-        case DType::q4_0:
-            return PackedKind::q4_0;
-        case DType::q4_1:
-            return PackedKind::q4_1;
-        case DType::q5_0:
-            return PackedKind::q5_0;
-        case DType::q5_1:
-            return PackedKind::q5_1;
-        case DType::q8_0:
-            return PackedKind::q8_0;
-        case DType::q4_k:
-            return PackedKind::q4_k;
-        case DType::q5_k:
-            return PackedKind::q5_k;
-        case DType::q6_k:
-            return PackedKind::q6_k;
-        case DType::f16:
-            return PackedKind::f16;
-        case DType::bf16:
-            return PackedKind::bf16;
-        case DType::f32:
-            break;
-    }
-    return PackedKind::f32;
-}
-
-PanelLayout panel_layout(DType dtype, uint32_t rows, uint32_t cols) {
-    // Bytes a block of a panel: quants, high, scales, mins; then those of a super-block.
-    struct Sizes {
-        size_t quants, high, scales, mins, supers;
-    };
-    constexpr std::array<Sizes, kBlockKinds> kSizes = {{{256, 0, 32, 0, 0},
-                                                        {256, 0, 32, 32, 0},
-                                                        {256, 64, 32, 0, 0},
-                                                        {256, 64, 32, 32, 0},
-                                                        {512, 0, 32, 0, 0},
-                                                        {256, 0, 16, 16, 64},
-                                                        {256, 64, 16, 16, 64},
-                                                        {256, 128, 32, 0, 32}}};
-    PanelLayout layout;
-    layout.rows = rows;
-    layout.cols = cols;
-    layout.n_panels = (rows + kPanelRows - 1) / kPanelRows;
-    const PackedKind kind = packed_kind(dtype);
-    if (static_cast<size_t>(kind) >= kBlockKinds) {
-        const size_t bytes = kPanelRows * dtype_info(dtype).block_bytes * size_t{cols};
-        layout.panel_bytes = (bytes + 63) / 64 * 64;
-        return layout;
-    }
-    const Sizes& sizes = kSizes[static_cast<size_t>(kind)];
-    const size_t n = cols / kBlockValues;
-    layout.n_blocks = static_cast<uint32_t>(n);
-    layout.high_offset = n * sizes.quants;
-    layout.scales_offset = layout.high_offset + n * sizes.high;
-    layout.mins_offset = layout.scales_offset + n * sizes.scales;
-    layout.supers_offset = layout.mins_offset + n * sizes.mins;
-    const size_t bytes = layout.supers_offset + n / kSuperBlocks * sizes.supers;
-    layout.panel_bytes = (bytes + 63) / 64 * 64;
-    return layout;
-}
-
 void pack_panel(DType dtype, const PanelLayout& layout, const std::byte* source, size_t row_stride,
                 uint32_t n_rows, std::byte* panel) {
     const auto* row = reinterpret_cast<const uint8_t*>(source);
+    const DType stored = packed_form(dtype).stored;
     for (uint32_t lane = 0; lane < n_rows; lane += kPackedRows, row += kPackedRows * row_stride) {
-        pack_rows(dtype, layout, {row, row + row_stride, row + 2 * row_stride, row + 3 * row_stride}, lane,
-                  reinterpret_cast<uint8_t*>(panel));
+        const Rows rows = {row, row + row_stride, row + 2 * row_stride, row + 3 * row_stride};
+        const Sections to = sections_of(layout, packed_kind(stored), lane, reinterpret_cast<uint8_t*>(panel));
+        if (stored == dtype)
+            pack_stored(dtype, rows, layout.cols, to);
+        else
+            pack_repacked(dtype, layout, rows, to);
     }
 }
 

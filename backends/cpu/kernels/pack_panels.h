@@ -4,13 +4,11 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "cpu/kernels/packed_form.h"
 #include "cpu/kernels/panel_layout.h"
 #include "tensor/dtype.h"
 
 namespace takt::cpu {
-
-PackedKind packed_kind(DType dtype);
-PanelLayout panel_layout(DType dtype, uint32_t rows, uint32_t cols);
 
 // Rows that the packers take at once.
 inline constexpr uint32_t kPackedRows = 4;
@@ -20,7 +18,7 @@ inline constexpr uint32_t kPackedRows = 4;
 void pack_panel(DType dtype, const PanelLayout& layout, const std::byte* source, size_t row_stride,
                 uint32_t n_rows, std::byte* panel);
 
-// One row of a panel to float32, bit for bit what the format's reference gives.
+// One row of a panel to float32, bit for bit what the format's reference gives for the type that is stored.
 void unpack_panel_row(PackedKind kind, const PanelLayout& layout, const std::byte* panel, uint32_t lane,
                       float* out);
 
