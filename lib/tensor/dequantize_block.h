@@ -35,7 +35,7 @@ void dequantize_block(const BlockIq1M& block, float* out);
 
 // The integers that scales multiply, for who stores them in another form.
 void unpack_scales(const uint8_t (&packed)[12], int8_t (&out)[16]);  // of q3_k, less 32
-int q3k_value(const BlockQ3K& block, int i);                         // -4 to 3
+void q3k_values(const BlockQ3K& block, int8_t* out);                 // 256 of -4 to 3
 void ternary_values(const BlockTq1_0& block, int8_t (&out)[256]);    // -1 to 1
 int tq2_value(const BlockTq2_0& block, int i);                       // -1 to 2
 float mxfp4_scale(uint8_t exponent);                                 // 2^(exponent - 128)

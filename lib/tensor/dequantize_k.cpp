@@ -42,17 +42,24 @@ void unpack_scales(const uint8_t (&packed)[12], int8_t (&out)[16]) {
     }
 }
 
-int q3k_value(const BlockQ3K& block, int i) {
-    const int low = block.pairs[i / 128 * 32 + i % 32] >> i % 128 / 32 * 2 & 3;
-    return low - ((block.high_bits[i % 32] >> i / 32 & 1) != 0 ? 0 : 4);
+void q3k_values(const BlockQ3K& block, int8_t* out) {
+    for (int run = 0; run < 8; ++run, out += 32) {
+        const uint8_t* pairs = block.pairs + run / 4 * 32;
+        for (int i = 0; i < 32; ++i) {
+            const int low = pairs[i] >> run % 4 * 2 & 3, high = block.high_bits[i] >> run & 1;
+            out[i] = static_cast<int8_t>(low + 4 * high - 4);
+        }
+    }
 }
 
 void dequantize_block(const BlockQ3K& block, float* out) {
     int8_t scales[16];
     unpack_scales(block.scales, scales);
     const float d = f16_to_f32(block.d);
+    int8_t values[256];
+    q3k_values(block, values);
     for (int i = 0; i < 256; ++i)
-        out[i] = d * static_cast<float>(scales[i / 16]) * static_cast<float>(q3k_value(block, i));
+        out[i] = d * static_cast<float>(scales[i / 16]) * static_cast<float>(values[i]);
 }
 
 void dequantize_block(const BlockQ4K& block, float* out) {

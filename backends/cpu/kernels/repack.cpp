@@ -37,17 +37,22 @@ void put(BlockQ8_0& out, uint16_t d, const int8_t* values) {
     std::memcpy(out.values, values, kSmallBlock);
 }
 
-// The place of element i of a q6_k block: see dequantize_block().
+// Runs of 32 elements of a half: see dequantize_block().
 void put(BlockQ6K& out, uint16_t d, const std::array<int8_t, 16>& scales,
          const std::array<int8_t, kSuperBlock>& values) {
-    out = {};
     out.d = d;
     std::memcpy(out.scales, scales.data(), scales.size());
-    for (uint32_t i = 0; i < kSuperBlock; ++i) {
-        const uint32_t half = i / 128, run = i % 128 / 32, at = i % 32;
-        const auto bits = static_cast<uint32_t>(values[i] + 32);
-        out.nibbles[half * 64 + run % 2 * 32 + at] |= static_cast<uint8_t>((bits & 15) << run / 2 * 4);
-        out.high_bits[half * 32 + at] |= static_cast<uint8_t>((bits >> 4) << run * 2);
+    for (uint32_t half = 0; half < 2; ++half) {
+        std::array<uint8_t, 128> bits;
+        for (uint32_t i = 0; i < 128; ++i) bits[i] = static_cast<uint8_t>(values[half * 128 + i] + 32);
+        uint8_t* nibbles = out.nibbles + half * 64;
+        uint8_t* high = out.high_bits + half * 32;
+        for (uint32_t i = 0; i < 64; ++i)
+            nibbles[i] = static_cast<uint8_t>((bits[i] & 15) | (bits[64 + i] & 15) << 4);
+        for (uint32_t i = 0; i < 32; ++i) {
+            high[i] = static_cast<uint8_t>(bits[i] >> 4 | (bits[32 + i] >> 4) << 2 |
+                                           (bits[64 + i] >> 4) << 4 | (bits[96 + i] >> 4) << 6);
+        }
     }
 }
 
@@ -94,9 +99,12 @@ void convert(const BlockMxfp4& block, uint8_t* out) {
     const float scale = mxfp4_scale(block.exponent);
     const float stored = std::clamp(scale, 0x1p-24f, 0x1p15f);
     std::array<int8_t, kSmallBlock> values;
-    for (uint32_t i = 0; i < kSmallBlock; ++i) {
-        const int nibble = block.nibbles[i % 16] >> i / 16 * 4 & 15;
-        const float value = static_cast<float>(kFp4Values[nibble]) * (scale / stored);
+    for (uint32_t i = 0; i < 16; ++i) {
+        values[i] = kFp4Values[block.nibbles[i] & 15];
+        values[i + 16] = kFp4Values[block.nibbles[i] >> 4];
+    }
+    for (uint32_t i = 0; scale != stored && i < kSmallBlock; ++i) {
+        const float value = static_cast<float>(values[i]) * (scale / stored);
         values[i] = static_cast<int8_t>(std::lrint(std::clamp(value, -16.0f, 15.0f)));
     }
     BlockQ5_0 packed;
@@ -108,8 +116,7 @@ void convert(const BlockQ3K& block, uint8_t* out) {
     std::array<int8_t, kSuperBlock> values;
     int8_t scales[16];
     unpack_scales(block.scales, scales);
-    for (uint32_t i = 0; i < kSuperBlock; ++i)
-        values[i] = static_cast<int8_t>(q3k_value(block, static_cast<int>(i)));
+    q3k_values(block, values.data());
     BlockQ6K packed;
     put(packed, block.d, std::to_array(scales), values);
     std::memcpy(out, &packed, sizeof(packed));
@@ -154,8 +161,9 @@ BlockQ8_0 round_to_q8_0(const float* x) {
     float largest = 0;
     bool finite = true;
     for (uint32_t i = 0; i < kSmallBlock; ++i) {
-        largest = std::max(largest, std::abs(x[i]));
-        finite = finite && std::isfinite(x[i]);
+        const float size = std::abs(x[i]);
+        largest = size > largest ? size : largest;
+        finite &= size < INFINITY;
     }
     BlockQ8_0 out{};
     if (!finite) {
@@ -165,9 +173,12 @@ BlockQ8_0 round_to_q8_0(const float* x) {
     if (largest == 0) return out;
     out.d = std::min(f32_to_f16(largest / 127.0f), kLargest);
     if (f16_to_f32(out.d) * 127.0f < largest && out.d < kLargest) ++out.d;
-    const float d = f16_to_f32(out.d);
-    for (uint32_t i = 0; i < kSmallBlock; ++i)
-        out.values[i] = static_cast<int8_t>(std::lrint(std::clamp(x[i] / d, -127.0f, 127.0f)));
+    const float inverse = 1.0f / f16_to_f32(out.d);
+    constexpr float kRound = 12582912.0f;  // 1.5 * 2^23: what is added to it becomes a whole number
+    for (uint32_t i = 0; i < kSmallBlock; ++i) {
+        const float scaled = std::min(std::max(x[i] * inverse, -127.0f), 127.0f);
+        out.values[i] = static_cast<int8_t>((scaled + kRound) - kRound);
+    }
     return out;
 }
 
