@@ -60,8 +60,7 @@ float worst_difference(const GoldenSequence& golden, std::span<const float> logi
 void check_golden(const std::string& name) {
     for (const GoldenSequence& golden : golden_sequences(name)) {
         for (size_t chunk : {golden.ids.size(), size_t{1}, size_t{5}}) {
-            Compiled compiled(name, static_cast<uint32_t>(golden.ids.size()),
-                              static_cast<uint32_t>(golden.ids.size()));
+            Compiled compiled(name, static_cast<uint32_t>(golden.ids.size()), golden.context_tokens);
             const std::vector<float> logits = compiled.logits(1, golden.ids, chunk);
             CAPTURE(name, golden.ids.size(), chunk);
             CHECK(worst_difference(golden, logits, compiled.model->program()->vocab_size) <= 1e-4f);
@@ -80,7 +79,8 @@ std::vector<int32_t> random_ids(std::mt19937& random, size_t n) {
 TEST_CASE(
     "Logits of every supported family agree with an independent implementation within 1e-4, in any chunks") {
     for (const char* name : kTinyFamilies) check_golden(name);
-    for (const char* name : kTinyRecurrentFamilies) check_golden(name);
+    check_golden(kTinyLongRope);
+    for (const char* name : kTinyReferenceFamilies) check_golden(name);
 }
 
 TEST_CASE("Logits of every supported tensor type agree with the oracle within 1e-4, in any chunks") {

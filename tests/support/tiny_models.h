@@ -17,11 +17,16 @@
 namespace takt::test {
 
 constexpr const char* kTinyFamilies[] = {
-    "llama",  "llama-linear-rope", "llama3-rope", "mistral-as-llama", "mixtral",  "qwen2",      "qwen2-yarn",
-    "qwen3",  "qwen3moe",          "qwen2moe",    "gemma",            "gemma2",   "gemma3",     "phi3",
-    "olmo2",  "granite",           "granitemoe",  "smollm3",          "mistral3", "gpt-oss"};
-// Those that keep recurrent state, which the cpu backend doesn't run.
-constexpr const char* kTinyRecurrentFamilies[] = {"lfm2"};
+    "llama",   "llama-linear-rope", "llama3-rope", "llama-yarn", "mistral-as-llama", "mixtral",
+    "qwen2",   "qwen2-yarn",
+
+    "qwen3",   "qwen3moe",          "gemma",       "gemma2",     "gemma3",           "phi3",
+    "olmo2",   "granite",           "granite-f16", "granitemoe", "smollm3",          "mistral3",
+    "gpt-oss", "granitemoe-shared"};
+// LongRoPE's factors depend on the context that an engine is made for, so each sequence has its own here.
+constexpr const char* kTinyLongRope = "phi3-longrope";
+// What the cpu backend doesn't run: recurrent state, and experts whose width is no multiple of 16.
+constexpr const char* kTinyReferenceFamilies[] = {"lfm2", "qwen2moe", "qwen2moe-f16"};
 constexpr const char* kTinyQuants[] = {
     "quant-f16",   "quant-bf16",   "quant-q4_0",   "quant-q4_1",  "quant-q5_0", "quant-q5_1",
     "quant-q8_0",  "quant-q4_k_m", "quant-q5_k_m", "quant-q6_k",  "quant-q2_k", "quant-q3_k_m",
@@ -50,6 +55,7 @@ struct GoldenSequence {
     std::vector<int32_t> ids;
     std::vector<uint32_t> positions;  // those with known logits
     std::vector<float> logits;        // [positions.size()][vocab_size]
+    uint32_t context_tokens = 0;      // of the engine
 };
 
 inline std::vector<GoldenSequence> golden_sequences(const std::string& name) {
@@ -62,6 +68,7 @@ inline std::vector<GoldenSequence> golden_sequences(const std::string& name) {
     for (const nlohmann::json& entry : golden.at("sequences")) {
         GoldenSequence& sequence = sequences.emplace_back();
         sequence.ids = entry.at("ids").get<std::vector<int32_t>>();
+        sequence.context_tokens = entry.value("context_tokens", static_cast<uint32_t>(sequence.ids.size()));
         sequence.positions = entry.at("logit_positions").get<std::vector<uint32_t>>();
         sequence.logits.resize(sequence.positions.size() * vocab_size);
         data.read(reinterpret_cast<char*>(sequence.logits.data()),

@@ -34,6 +34,8 @@ Result<Program> build_lfm2(const ModelConfig& config, const GgufFile& file) {
     routes.scores = RouteScores::sigmoid;
     const uint32_t group = b.group("full", 0), conv_group = b.recurrent_group("recurrent");
     const RopeOp rope = rope_shape(config, RopeStyle::neox);
+    const std::string_view final_norm =
+        parts.has("token_embd_norm.weight") ? "token_embd_norm" : "output_norm";
     ValueId x = parts.embed();
     for (uint32_t layer = 0; layer < config.n_layers; ++layer) {
         parts.enter_layer(layer);
@@ -48,8 +50,7 @@ Result<Program> build_lfm2(const ModelConfig& config, const GgufFile& file) {
         };
         x = pre_norm_layer(parts, x, mix, ffn);
     }
-    return std::move(parts).finish(x, 1,
-                                   parts.has("token_embd_norm.weight") ? "token_embd_norm" : "output_norm");
+    return std::move(parts).finish(x, 1, final_norm);
 }
 
 }  // namespace takt

@@ -38,7 +38,9 @@ void stretch_by_yarn(const RopeScaling& scaling, bool whole, RopeOp& rope) {
     rope.frequency_scale = 1 / scaling.factor;
     rope.ramp_begin = static_cast<float>(std::max(begin, 0.0));
     rope.ramp_end = static_cast<float>(std::clamp(end, 1e-3, rope.rotated_dim - 1.0));
-    const double grown = scaling.factor <= 1 ? 1 : 0.1 * std::log(static_cast<double>(scaling.factor)) + 1;
+    // A log multiplier takes the growth of magnitude back, by its part.
+    const double log_factor = scaling.factor <= 1 ? 0 : 0.1 * std::log(static_cast<double>(scaling.factor));
+    const double grown = (log_factor + 1) / (scaling.log_multiplier * log_factor + 1);
     rope.magnitude =
         static_cast<float>(grown) * (scaling.attention_factor > 0 ? scaling.attention_factor : 1);
 }
