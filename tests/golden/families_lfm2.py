@@ -6,7 +6,7 @@ from families_common import Spec, calibrate, randomize, rename, rng_of, round_to
 from families_dense import BASE, COMMON, LAYER, build
 from families_moe import split_experts
 
-KINDS = ["conv", "conv", "full_attention", "conv", "full_attention"]
+KINDS = ["conv", "conv", "full_attention", "conv"]
 TABLE = {**COMMON, "model.embedding_norm.weight": "token_embd_norm.weight",
          LAYER + "operator_norm.weight": "blk.{}.attn_norm.weight",
          LAYER + "ffn_norm.weight": "blk.{}.ffn_norm.weight",
@@ -54,7 +54,7 @@ def finish(spec, cls, config, f16=False):
 
 
 def lfm2(name):
-    config = Lfm2Config(**{**BASE, "num_hidden_layers": 5, "intermediate_size": 48}, norm_eps=1e-5,
+    config = Lfm2Config(**{**BASE, "num_hidden_layers": 4, "intermediate_size": 48}, norm_eps=1e-5,
                         layer_types=KINDS, conv_L_cache=3, block_auto_adjust_ff_dim=False,
                         rope_parameters={"rope_type": "default", "rope_theta": 1000000.0})
     spec = Spec(name, "lfm2", "llama").config(config, head_kv=head_kv(KINDS), eps=1e-5)
