@@ -1,14 +1,16 @@
-# Shared ground of make_families.py: random weights, the GGUF writer, expected logits, the JSON beside each model.
+# Shared ground of make_families.py: random weights, the GGUF writer, expected logits, the JSON of each model.
 import json
 import os
 import subprocess
+import tempfile
 import zlib
 
 import gguf
 import numpy as np
 import torch
 
-TINY = os.environ.get("TAKT_TINY", "/work/shared/golden/tiny")  # existing tiny files: their tokenizers are reused
+# The existing tiny files: their tokenizers are reused.
+TINY = os.environ.get("TAKT_TINY", "/work/shared/golden/tiny")
 OUT = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", "data", "families"))
 TAIL = 12  # logits are kept for the last positions of a sequence only: they see everything before
 F32, F16 = gguf.GGMLQuantizationType.F32, gguf.GGMLQuantizationType.F16
@@ -89,7 +91,8 @@ class Spec:
     """What goes into one GGUF file: typed metadata in order, then tensors under their GGUF names."""
 
     def __init__(self, name, arch, tokenizer):
-        self.name, self.arch, self.tiny = name, arch, Tiny(tokenizer) if isinstance(tokenizer, str) else tokenizer
+        self.name, self.arch = name, arch
+        self.tiny = Tiny(tokenizer) if isinstance(tokenizer, str) else tokenizer
         self.meta, self.tensors, self.raw = [], {}, {}
         self.put("general.name", "tiny-" + name)
 
@@ -99,13 +102,16 @@ class Spec:
         self.meta = [pair for pair in self.meta if pair[0] != key] + [(key, value)]
         return self
 
+    def drop(self, key):
+        self.meta = [pair for pair in self.meta if pair[0] != key.replace("{}", self.arch)]
+
     def config(self, config, **more):
         """The keys every decoder has."""
         head_kv = more.pop("head_kv", config.num_key_value_heads)
         self.put("{}.block_count", more.pop("blocks", config.num_hidden_layers))
         self.put("{}.context_length", config.max_position_embeddings)
         self.put("{}.embedding_length", config.hidden_size)
-        self.put("{}.feed_forward_length", more.pop("ffn", config.intermediate_size))
+        self.put("{}.feed_forward_length", more.pop("ffn", getattr(config, "intermediate_size", 0)))
         self.put("{}.attention.head_count", config.num_attention_heads)
         self.put("{}.attention.head_count_kv", head_kv)
         eps = more.pop("eps", getattr(config, "rms_norm_eps", None))
@@ -122,6 +128,20 @@ class Spec:
 
     def add_raw(self, name, blocks, dtype):
         self.raw[name] = (blocks, dtype)
+
+    def write_f32(self, path, f16):
+        """The same values without rounding left to do: what an engine gets that keeps activations in f32."""
+        plain = Spec.__new__(Spec)
+        plain.arch, plain.tiny, plain.meta, plain.raw = self.arch, self.tiny, self.meta, {}
+        plain.tensors = {name: value.astype(np.float16).astype(np.float32)
+                         if f16 and self.is_half(name, value) else value for name, value in self.tensors.items()}
+        for name, (blocks, dtype) in self.raw.items():
+            plain.tensors[name] = gguf.quants.dequantize(blocks, dtype)
+        plain.write(path, False)
+
+    @staticmethod
+    def is_half(name, value):
+        return value.ndim >= 2 and name.endswith(".weight") and not any(part in name for part in KEEP_F32)
 
     def write(self, path, f16):
         writer = gguf.GGUFWriter(path, self.arch)
@@ -140,9 +160,9 @@ class Spec:
             sub = field.types[1] if len(field.types) > 1 else None
             writer.add_key_value(field.name, field.contents(), field.types[0], sub)
         for name, value in self.tensors.items():
-            half = f16 and value.ndim >= 2 and name.endswith(".weight")
-            half = half and not any(part in name for part in KEEP_F32)
-            writer.add_tensor(name, value.astype(np.float16) if half else value, raw_dtype=F16 if half else F32)
+            half = f16 and self.is_half(name, value)
+            value = value.astype(np.float16) if half else value
+            writer.add_tensor(name, value, raw_dtype=F16 if half else F32)
         for name, (blocks, dtype) in self.raw.items():
             writer.add_tensor(name, blocks, raw_dtype=dtype)
         writer.write_header_to_file()
@@ -152,9 +172,9 @@ class Spec:
 
 
 def rename(spec, model, table, n_layers, change=None):
-    """Parameters to tensors by a table of HF name -> GGUF name ({} is the layer); `change` may rewrite a value.
+    """Parameters to tensors by a table of HF name -> GGUF name ({} is the layer); `change` rewrites values.
 
-    change(hf_name, value) returns a value, or None when it has stored the tensor itself. Nothing may be left over.
+    change(hf_name, value) returns a value, or None when it has stored the tensor. Nothing may be left over.
     """
     for key, value in model.state_dict().items():
         if key == "lm_head.weight" and model.config.tie_word_embeddings:
@@ -189,19 +209,21 @@ def greedy(model, prompt, count=24):
     return {"prompt": list(prompt), "ids": ids[len(prompt):], "gaps": gaps}
 
 
-def base_json(spec, source, name):
-    return {"file": name + ".gguf", "architecture": spec.arch, "vocab_size": 384, "source": source}
+def base_json(spec, model):
+    return {"file": spec.name + ".gguf", "architecture": spec.arch, "vocab_size": 384,
+            "source": "HF transformers 5.24.0 %s float32 eager" % type(model).__name__}
 
 
-def store(spec, model, lengths=(), f16=False, context=None, expected=None, source=None, extra=None):
+def store(spec, model, lengths=(), f16=False, context=None, expected=None, others=None, extra=None):
     """Writes NAME.gguf, NAME.json and NAME.logits.f32, then asks the usual engine for its own logits.
 
-    context: n_ctx per sequence, where it decides (LongRoPE); expected: logits by sequence index computed elsewhere.
+    context: n_ctx per sequence, where it decides (LongRoPE); expected: logits by sequence computed elsewhere.
+    others: {label: logits by sequence} of another reading of the same file, kept in NAME.LABEL.logits.f32.
     """
     name = spec.name
     path = os.path.join(OUT, name)
     spec.write(path + ".gguf", f16)
-    data = base_json(spec, source or "HF transformers 5.24.0 %s float32 eager" % type(model).__name__, name)
+    data = base_json(spec, model)
     data["size"] = os.path.getsize(path + ".gguf")
     rows, data["sequences"] = [], []
     for i, ids in enumerate(sequences_of(spec, lengths)):
@@ -214,13 +236,22 @@ def store(spec, model, lengths=(), f16=False, context=None, expected=None, sourc
     rows = np.concatenate(rows).astype("<f4")
     rows.tofile(path + ".logits.f32")
     data["logits_file"], data["logits_rows"] = name + ".logits.f32", len(rows)
+    for label, logits in (others or {}).items():
+        other = [row[seq["logit_positions"]] for row, seq in zip(logits, data["sequences"])]
+        np.concatenate(other).astype("<f4").tofile("%s.%s.logits.f32" % (path, label))
+        data.setdefault("other_logits", {})[label] = "%s.%s.logits.f32" % (name, label)
     if not expected:
         data["greedy"] = greedy(model, data["sequences"][0]["ids"])
     data["tokenize"] = spec.tiny.cases
     data.update(extra or {})
     data["check"] = {"logit_std": float(rows.std())}
     write_json(path + ".json", data)
-    check(path)
+    if f16 or spec.raw:
+        with tempfile.TemporaryDirectory() as folder:
+            spec.write_f32(os.path.join(folder, "f32.gguf"), f16)
+            check(path, os.path.join(folder, "f32.gguf"))
+    else:
+        check(path)
 
 
 def write_json(path, data):
@@ -229,9 +260,12 @@ def write_json(path, data):
         file.write("\n")
 
 
-def check(path):
-    """The other engine lives in its own Python; its answer is added to `check` (nothing when it isn't there)."""
+def check(path, *copy):
+    """The other engine lives in its own Python; its answer goes into `check` (nothing when it isn't there).
+
+    copy: the same model in f32, for the other engine rounds activations when weights are f16 or quantized.
+    """
     python = os.environ.get("TAKT_LLAMA_CPP_PYTHON", "/tmp/venv/bin/python")
     script = os.path.join(os.path.dirname(__file__), "check_families.py")
     if os.path.exists(python):
-        subprocess.run([python, script, path], check=True)
+        subprocess.run([python, script, path, *copy], check=True)

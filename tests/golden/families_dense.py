@@ -10,7 +10,7 @@ from transformers import (GemmaConfig, GemmaForCausalLM, GraniteConfig, GraniteF
 from families_common import (Spec, calibrate, permute_rope, randomize, rename, round_to_f16, run, sequences_of,
                              store)
 
-BASE = dict(vocab_size=384, hidden_size=64, intermediate_size=96, num_hidden_layers=2, num_attention_heads=4,
+BASE = dict(vocab_size=384, hidden_size=64, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
             num_key_value_heads=2, max_position_embeddings=256, pad_token_id=None, bos_token_id=None,
             eos_token_id=None, tie_word_embeddings=True, attention_dropout=0.0)
 LAYER = "model.layers.{}."
@@ -93,7 +93,7 @@ def mistral3(name):
     rope = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 8.0, "original_max_position_embeddings": 32,
             "beta_fast": 4.0, "beta_slow": 1.0, "mscale": 1.0, "mscale_all_dim": 1.0,
             "llama_4_scaling_beta": 0.3}
-    config = Ministral3Config(**{**BASE, "tie_word_embeddings": False}, head_dim=32, rms_norm_eps=1e-5,
+    config = Ministral3Config(**BASE, head_dim=32, rms_norm_eps=1e-5,
                               rope_parameters=dict(rope))
     spec = Spec(name, "mistral3", "llama").config(config)
     spec.put("{}.attention.key_length", 32).put("{}.attention.value_length", 32)

@@ -19,7 +19,7 @@ def split_experts(spec, key, value):
 
 def mixtral(name):
     """Architecture llama with experts: softmax over all, the top two renormalised."""
-    config = MixtralConfig(**{**BASE, "intermediate_size": 48}, num_local_experts=4, num_experts_per_tok=2,
+    config = MixtralConfig(**{**BASE, "intermediate_size": 32}, num_local_experts=4, num_experts_per_tok=2,
                            rms_norm_eps=1e-5,
                            rope_parameters={"rope_type": "default", "rope_theta": 1000000.0})
     spec = Spec(name, "llama", "llama").config(config)
@@ -37,7 +37,7 @@ def mixtral(name):
 def granitemoe(name):
     """Granite's multipliers with experts; `-shared` adds an expert for all without a gate."""
     shared = name.endswith("-shared")
-    options = dict(**{**BASE, "intermediate_size": 48}, attention_multiplier=0.2, embedding_multiplier=5.0,
+    options = dict(**{**BASE, "intermediate_size": 24}, attention_multiplier=0.2, embedding_multiplier=5.0,
                    residual_multiplier=0.4, logits_scaling=2.0, rms_norm_eps=1e-5, num_local_experts=4,
                    num_experts_per_tok=2)
     config = GraniteMoeSharedConfig(**options, shared_intermediate_size=32) if shared else \
@@ -70,12 +70,12 @@ def granitemoe(name):
 
 def qwen2moe(name):
     """Softmax over all experts, the top two not renormalised; a shared expert times sigmoid of its own gate."""
-    config = Qwen2MoeConfig(**{**BASE, "tie_word_embeddings": False}, num_experts=6, num_experts_per_tok=2,
+    config = Qwen2MoeConfig(**{**BASE, "tie_word_embeddings": False}, num_experts=5, num_experts_per_tok=2,
                             moe_intermediate_size=24, shared_expert_intermediate_size=40, norm_topk_prob=False,
                             rms_norm_eps=1e-6, decoder_sparse_step=1,
                             rope_parameters={"rope_type": "default", "rope_theta": 1000000.0})
     spec = Spec(name, "qwen2moe", "qwen2").config(config)
-    spec.put("{}.rope.freq_base", 1000000.0).put("{}.expert_count", 6).put("{}.expert_used_count", 2)
+    spec.put("{}.rope.freq_base", 1000000.0).put("{}.expert_count", 5).put("{}.expert_used_count", 2)
     spec.put("{}.expert_feed_forward_length", 24).put("{}.expert_shared_feed_forward_length", 40)
     f16 = name.endswith("-f16")
     model = prepare(Qwen2MoeForCausalLM, config, spec, f16)
