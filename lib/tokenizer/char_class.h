@@ -26,7 +26,7 @@ struct Char {
     CharSet classes;  // one bit; none at the text's end
 
     bool is(CharSet set) const { return (classes & set) != 0; }
-    bool is_line_break() const { return code_point == '\r' || (code_point == '\n'); }
+    bool is_line_break() const { return code_point == '\r' || code_point == '\n'; }
 };
 
 // text must be valid UTF-8.

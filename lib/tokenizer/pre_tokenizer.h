@@ -17,12 +17,14 @@ namespace takt {
 //   qwen2     (?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\nLN]?L+|N| ?[^SLN]+[\r\n]*|S*[\r\n]+|S+(?!\S)|S+
 //   llama3    qwen2 with N{1,3}
 //   qwen35    qwen2 whose words are [LM]+
-//   gpt4o     [^\r\nLN]?[UX]*[WX]+(?i:'s|…)?|[^\r\nLN]?[UX]+[WX]*(?i:'s|…)?|N{1,3}|
-//   ?[^SLN]+[\r\n/]*|S*[\r\n]+|… tekken    gpt4o without contractions and with N deepseek3 N{1,3}, [Han and
-//   kana]+, [!-/:-@[-`{-~][A-Za-z]+|[^\r\nLPY]?[LM]+| ?[PY]+[\r\n]*|S*[\r\n]+|S+(?!\S)|S+ deepseek_llm
-//   [\r\n], S?[cased letters]+, S?[!-/:-~ and full-width forms]+, S+$, [East Asian]+, N deepseek_coder
-//   [\r\n], S?L+, S?P+, [East Asian]+, N fallback  runs of [P$+<=>^~|]; gpt2 between them; numbers without
-//   their space, ASCII digits in threes
+//   gpt4o     [^\r\nLN]?[UX]*[WX]+(?i:'s|…)?|[^\r\nLN]?[UX]+[WX]*(?i:'s|…)?
+//             |N{1,3}| ?[^SLN]+[\r\n/]*|S*[\r\n]+|S+(?!\S)|S+
+//   tekken    gpt4o without contractions, every N alone
+//   deepseek3 N{1,3}, [Han and kana]+,
+//             [!-/:-@[-`{-~][A-Za-z]+|[^\r\nLPY]?[LM]+| ?[PY]+[\r\n]*|S*[\r\n]+|S+(?!\S)|S+
+//   deepseek_llm    [\r\n], S?[cased letters]+, S?[!-/:-~ and full-width forms]+, S+$, [East Asian]+, N
+//   deepseek_coder  [\r\n], S?L+, S?P+, [East Asian]+, N
+//   fallback  runs of [P$+<=>^~|]; gpt2 between them; numbers without their space, ASCII digits in threes
 enum class SplitRule : uint8_t {
     gpt2,
     smollm,
