@@ -215,7 +215,8 @@ Result<std::shared_ptr<const Tokenizer>> create_byte_level(const GgufFile& file)
     if (!pre) {
         return Status(
             StatusCode::tokenizer_invalid,
-            fmt::format("tokenizer.ggml.pre is '{}', a split rule that takt doesn't know.", pre_name));
+            fmt::format("tokenizer.ggml.pre is '{}', a split rule that takt doesn't know; it knows {}.",
+                        pre_name, pre_tokenizer_names()));
     }
     Result<Vocabulary> vocabulary = Vocabulary::load(file, VocabularyKind::byte_level, pre->adds_bos);
     if (!vocabulary.ok()) return vocabulary.status();

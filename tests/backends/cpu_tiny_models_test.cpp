@@ -27,7 +27,7 @@ struct Compiled {
     std::unique_ptr<StepDriver> driver;
 
     Compiled(const std::string& name, uint32_t n_sequences, uint32_t page_tokens, uint32_t n_threads,
-             const std::string& isa = "", uint32_t context_tokens = 256)
+             const std::string& isa = "", uint32_t context_tokens = 512)
         : model(load_tiny(name)),
           pool(n_threads),
           backend(create_cpu_backend({&pool, nullptr, isa}).value()),

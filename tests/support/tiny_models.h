@@ -16,17 +16,32 @@
 
 namespace takt::test {
 
-constexpr const char* kTinyFamilies[] = {
-    "llama",   "llama-linear-rope", "llama3-rope", "llama-yarn", "mistral-as-llama", "mixtral",
-    "qwen2",   "qwen2-yarn",
-
-    "qwen3",   "qwen3moe",          "gemma",       "gemma2",     "gemma3",           "phi3",
-    "olmo2",   "granite",           "granite-f16", "granitemoe", "smollm3",          "mistral3",
-    "gpt-oss", "granitemoe-shared"};
+constexpr const char* kTinyFamilies[] = {"llama",
+                                         "llama-linear-rope",
+                                         "llama3-rope",
+                                         "llama-yarn",
+                                         "mistral-as-llama",
+                                         "mixtral",
+                                         "qwen2",
+                                         "qwen2-yarn",
+                                         "qwen3",
+                                         "qwen3moe",
+                                         "gemma",
+                                         "gemma2",
+                                         "gemma3",
+                                         "phi3",
+                                         "olmo2",
+                                         "granite",
+                                         "granite-f16",
+                                         "smollm3",
+                                         "mistral3",
+                                         "gpt-oss",
+                                         "gpt-oss-f32"};
 // LongRoPE's factors depend on the context that an engine is made for, so each sequence has its own here.
 constexpr const char* kTinyLongRope = "phi3-longrope";
 // What the cpu backend doesn't run: recurrent state, and experts whose width is no multiple of 16.
-constexpr const char* kTinyReferenceFamilies[] = {"lfm2", "qwen2moe", "qwen2moe-f16"};
+constexpr const char* kTinyReferenceFamilies[] = {
+    "lfm2", "lfm2-f16", "lfm2moe", "qwen2moe", "qwen2moe-f16", "granitemoe", "granitemoe-shared"};
 constexpr const char* kTinyQuants[] = {
     "quant-f16",   "quant-bf16",   "quant-q4_0",   "quant-q4_1",  "quant-q5_0", "quant-q5_1",
     "quant-q8_0",  "quant-q4_k_m", "quant-q5_k_m", "quant-q6_k",  "quant-q2_k", "quant-q3_k_m",

@@ -1,7 +1,11 @@
 // What lib/tokenizer/pre_tokenizer.cpp must do: the pieces of each split rule.
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <fstream>
 #include <string>
+
+#include <nlohmann/json.hpp>
 
 #include "tokenizer/pre_tokenizer.h"
 
@@ -66,12 +70,32 @@ TEST_CASE("default splits punctuation first, then words, then digits in threes")
     CHECK(split(SplitRule::fallback, "a  ($+x  1") == Pieces{"a", "  ", "($+", "x", " ", " ", "1"});
 }
 
+TEST_CASE("Every rule splits as the expression of the models' own tokenizers") {
+    // Another file of tests/data/tokenizer/make_pieces.py, for a check at length.
+    const char* other = std::getenv("TAKT_PIECES");
+    std::ifstream file(other ? other : TAKT_TEST_DATA_DIR "/tokenizer/pieces.json");
+    REQUIRE(file.good());
+    const auto rules = nlohmann::json::parse(file);
+    CHECK(rules.size() == 10);
+    for (const auto& [name, cases] : rules.items()) {
+        const auto pre = find_pre_tokenizer(name);
+        REQUIRE(pre);
+        CHECK(cases.size() > 50);
+        for (const auto& one : cases) {
+            INFO(name << ": " << one.dump());
+            CHECK(split(pre->rule, one[0].get<std::string>()) == one[1].get<Pieces>());
+        }
+    }
+}
+
 TEST_CASE("Pieces of any rule lie inside long hostile texts without a break") {
     for (const char* unit : {"A", "\n", " ", ".", "\u6f22", "9", "'", "\u0301", " \n", "'l"}) {
         std::string text;
         for (int i = 0; i < 60000; ++i) text += unit;
         for (const SplitRule rule :
-             {SplitRule::gpt2, SplitRule::smollm, SplitRule::qwen2, SplitRule::llama3, SplitRule::fallback}) {
+             {SplitRule::gpt2, SplitRule::smollm, SplitRule::qwen2, SplitRule::llama3, SplitRule::qwen35,
+              SplitRule::gpt4o, SplitRule::tekken, SplitRule::deepseek3, SplitRule::deepseek_llm,
+              SplitRule::deepseek_coder, SplitRule::fallback}) {
             CHECK(!split(rule, text).empty());
         }
     }
