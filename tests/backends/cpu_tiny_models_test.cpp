@@ -95,6 +95,7 @@ double worst_difference(Compiled& compiled, const GoldenSequence& sequence) {
 TEST_CASE(
     "cpu logits of float32 models differ from the independent ones by what float16 keys and values cost") {
     const std::string name = GENERATE(from_range(std::begin(kTinyFamilies), std::end(kTinyFamilies)));
+    if (name == "gpt-oss") return;  // MXFP4 experts: not float32; gpt-oss-f32 stands for the family
     Compiled compiled(name, 1, 32, 2);
     double worst = 0;
     for (const GoldenSequence& sequence : golden_sequences(name))
