@@ -11,6 +11,7 @@
 #include "api/engine_options.h"
 #include "api/guard.h"
 #include "api/handles.h"
+#include "api/progress.h"
 #include "api/inspect.h"
 #include "api/struct_copy.h"
 #include "base/file.h"
@@ -52,14 +53,6 @@ Result<std::shared_ptr<const ByteSource>> open_source(const takt_model_options& 
         return borrow_memory({static_cast<const std::byte*>(options.memory), options.memory_bytes});
     }
     return open_descriptor(options.descriptor, options.descriptor_offset, options.descriptor_length);
-}
-
-LoadProgress make_progress(const takt_model_options& options) {
-    if (options.progress == nullptr) return {};
-    return [call = options.progress, user_data = options.progress_user_data](uint64_t done, uint64_t total) {
-        const CallbackThreads::Scope scope(nullptr);
-        return call(user_data, done, total) == TAKT_CONTINUE;
-    };
 }
 
 // The packed weights stay with the handle; engines find them in the runtime's store.
@@ -110,7 +103,9 @@ takt_status takt_model_load(takt_runtime* runtime, const takt_model_options* opt
             Model::load(std::move(*source), handle->runtime->logger());
         if (!model.ok()) return model.status();
         handle->model = std::move(*model);
-        if (given->metadata_only == 0) TAKT_RETURN_IF_ERROR(load_weights(*handle, make_progress(*given)));
+        if (given->metadata_only == 0)
+            TAKT_RETURN_IF_ERROR(
+                load_weights(*handle, progress_of(given->progress, given->progress_user_data)));
         *out_model = handle.release();
         return {};
     });

@@ -5,6 +5,7 @@
 #include "api/defaults.h"
 #include "api/guard.h"
 #include "api/handles.h"
+#include "api/progress.h"
 #include "api/struct_copy.h"
 #include "engine/calibration.h"
 #include "quantize/quantizer.h"
@@ -23,26 +24,19 @@ Status check_path(const char* path, std::string_view name) {
     return {};
 }
 
-Result<QuantizeOptions> read_options(const takt_quantize_options* options) {
-    const Result<takt_quantize_options> given = read_struct(options, "options", default_quantize_options());
-    if (!given.ok()) return given.status();
-    TAKT_RETURN_IF_ERROR(check_path(given->input_path, "input_path"));
-    TAKT_RETURN_IF_ERROR(check_path(given->output_path, "output_path"));
-    TAKT_RETURN_IF_ERROR(check_path(given->type, "type"));
-    TAKT_RETURN_IF_ERROR(check_switch(given->requantize, "requantize"));
-    TAKT_RETURN_IF_ERROR(check_switch(given->pure, "pure"));
+Result<QuantizeOptions> read_options(const takt_quantize_options& given) {
+    TAKT_RETURN_IF_ERROR(check_path(given.input_path, "input_path"));
+    TAKT_RETURN_IF_ERROR(check_path(given.output_path, "output_path"));
+    TAKT_RETURN_IF_ERROR(check_path(given.type, "type"));
+    TAKT_RETURN_IF_ERROR(check_switch(given.requantize, "requantize"));
+    TAKT_RETURN_IF_ERROR(check_switch(given.pure, "pure"));
     QuantizeOptions own;
-    own.input = given->input_path;
-    own.output = given->output_path;
-    own.type = given->type;
-    own.requantize = given->requantize != 0;
-    own.pure = given->pure != 0;
-    if (given->progress != nullptr) {
-        own.progress = [call = given->progress, user_data = given->progress_user_data](uint64_t done,
-                                                                                       uint64_t total) {
-            return call(user_data, done, total) == TAKT_CONTINUE;
-        };
-    }
+    own.input = given.input_path;
+    own.output = given.output_path;
+    own.type = given.type;
+    own.requantize = given.requantize != 0;
+    own.pure = given.pure != 0;
+    own.progress = progress_of(given.progress, given.progress_user_data);
     return own;
 }
 
@@ -62,11 +56,7 @@ takt_status takt_model_calibrate(const takt_model* model, const int32_t* ids, si
         own.window_tokens = window_tokens != 0
                                 ? window_tokens
                                 : std::min(kDefaultWindow, model->model->config().context_tokens);
-        if (progress != nullptr) {
-            own.progress = [progress, user_data](uint64_t done, uint64_t total) {
-                return progress(user_data, done, total) == TAKT_CONTINUE;
-            };
-        }
+        own.progress = progress_of(progress, user_data);
         const Result<Importance> importance = measure_importance(*model->runtime, *model->model, own);
         if (!importance.ok()) return importance.status();
         const uint64_t n_windows = (id_count + own.window_tokens - 1) / own.window_tokens;
@@ -79,10 +69,13 @@ takt_status takt_quantize(takt_runtime* runtime, const takt_quantize_options* op
     return guard([&]() -> Status {
         TAKT_RETURN_IF_NULL(runtime);
         if (out_result != nullptr) TAKT_RETURN_IF_ERROR(check_output(out_result, "out_result"));
-        Result<QuantizeOptions> own = read_options(options);
+        const Result<takt_quantize_options> given =
+            read_struct(options, "options", default_quantize_options());
+        if (!given.ok()) return given.status();
+        Result<QuantizeOptions> own = read_options(*given);
         if (!own.ok()) return own.status();
         std::optional<Importance> importance;
-        if (const char* path = options->importance_path; path != nullptr) {
+        if (const char* path = given->importance_path; path != nullptr) {
             TAKT_RETURN_IF_ERROR(check_path(path, "importance_path"));
             Result<Importance> read = Importance::read(path);
             if (!read.ok()) return read.status();
