@@ -11,11 +11,6 @@
 #include "program/rope.h"
 
 namespace takt::cpu {
-namespace {
-
-constexpr uint32_t kLeastOnes = 256;
-
-}  // namespace
 
 CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program,
                              std::shared_ptr<const CpuWeights> weights, const CompileOptions& options,
@@ -42,8 +37,10 @@ CpuExecutable::CpuExecutable(std::shared_ptr<const Program> program,
     for (const Op& op : program_->ops) {
         if (const auto* norm = std::get_if<RmsNormOp>(&op); norm && !norm->weight.valid())
             widest = std::max(widest, norm->group);
+        if (const auto* activation = std::get_if<ActivationOp>(&op))
+            widest = std::max(widest, program_->value(activation->in).width);
     }
-    ones_.assign(std::max(widest, kLeastOnes), 1.0f);
+    ones_.assign(widest, 1.0f);
 }
 
 void CpuExecutable::begin(const StepBatch& batch) {

@@ -7,22 +7,15 @@
 namespace takt::cpu {
 namespace {
 
-// Tasks per thread of one product, as in cpu_executable_products.cpp.
-constexpr uint32_t kTasksAThread = 3;
 constexpr uint32_t kRowsATask = 8;
-
-uint32_t ceil_div(uint32_t a, uint32_t b) {
-    return (a + b - 1) / b;
-}
 
 }  // namespace
 
 // One matrix of every expert over the rows gathered for it.
 struct CpuExecutable::ExpertProduct {
     WeightId weight, bias;
-    bool dense;
-    const float* in;  // dense: rows of the matrix's columns
-    std::byte* quantized;
+    bool dense;  // in holds rows of float, not their quantized form
+    std::byte* in;
     float* out;  // [gathered rows][outputs of an expert]
 };
 
@@ -35,22 +28,21 @@ void CpuExecutable::run_step(const ExpertStep& step) {
     sort_by_expert(step);
     gather_rows(step);
     float *gate = buffers.gate.as<float>().data(), *up = buffers.up.as<float>().data();
-    const float* in = reinterpret_cast<const float*>(buffers.in.data());
-    multiply_experts({op.gate, op.gate_bias, step.dense_in, in, buffers.in.data(), gate}, op.n_experts);
-    multiply_experts({op.up, op.up_bias, step.dense_in, in, buffers.in.data(), up}, op.n_experts);
+    multiply_experts({op.gate, op.gate_bias, step.dense_in, buffers.in.data(), gate}, op.n_experts);
+    multiply_experts({op.up, op.up_bias, step.dense_in, buffers.in.data(), up}, op.n_experts);
     const auto n = static_cast<uint32_t>(buffers.n_gathered);
     parallel(ceil_div(n, kRowsATask), n > 1, [&](uint32_t task, uint32_t) {
         for (uint32_t i = task * kRowsATask; i < std::min(n, (task + 1) * kRowsATask); ++i) {
-            float* hidden = gate + size_t{i} * ffn;
-            activate(op.activation, hidden, up + size_t{i} * ffn, hidden, ffn);
+            float* row = gate + size_t{i} * ffn;
+            activate(op.activation, row, up + size_t{i} * ffn, row, ffn);
             if (!step.dense_down) {
                 const QuantizedRows out(buffers.hidden.data(), ffn);
-                kernels_.quantize_row(hidden, out.layout, out.row(i));
+                kernels_.quantize_row(row, out.layout, out.row(i));
             }
         }
     });
-    multiply_experts({op.down, op.down_bias, step.dense_down, gate, buffers.hidden.data(),
-                      buffers.down.as<float>().data()},
+    std::byte* hidden = step.dense_down ? buffers.gate.data() : buffers.hidden.data();
+    multiply_experts({op.down, op.down_bias, step.dense_down, hidden, buffers.down.as<float>().data()},
                      op.n_experts);
     sum_experts(step);
 }
@@ -115,10 +107,10 @@ void CpuExecutable::multiply_experts(const ExpertProduct& product, uint32_t n_ex
         // The kernels count outputs from the start of the matrix.
         float* out = product.out - size_t{expert} * n_out;
         if (product.dense) {
-            matmul_dense(kernels_, matrix, product.in, matrix.cols(), first_row, rows,
-                         expert * n_panels + first, end - first, out, n_out, options);
+            matmul_dense(kernels_, matrix, reinterpret_cast<const float*>(product.in), matrix.cols(),
+                         first_row, rows, expert * n_panels + first, end - first, out, n_out, options);
         } else {
-            matmul(kernels_, matrix, QuantizedRows(product.quantized, matrix.cols()), first_row, rows,
+            matmul(kernels_, matrix, QuantizedRows(product.in, matrix.cols()), first_row, rows,
                    expert * n_panels + first, end - first, out, n_out, options);
         }
     });

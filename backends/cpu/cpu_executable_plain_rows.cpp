@@ -59,13 +59,8 @@ void CpuExecutable::run_op(const GatedActivationOp& op, RowRange rows, uint32_t)
 
 void CpuExecutable::run_op(const ActivationOp& op, RowRange rows, uint32_t) {
     const Rows in = memory_.rows(op.in), out = memory_.rows(op.out);
-    const size_t n = program_->value(op.out).width;
-    for (uint32_t row = rows.first; row < rows.end; ++row) {
-        for (size_t i = 0; i < n; i += ones_.size()) {
-            activate(op.activation, in.row(row) + i, ones_.data(), out.row(row) + i,
-                     std::min(ones_.size(), n - i));
-        }
-    }
+    for (uint32_t row = rows.first; row < rows.end; ++row)
+        activate(op.activation, in.row(row), ones_.data(), out.row(row), program_->value(op.out).width);
 }
 
 void CpuExecutable::run_op(const PositionEmbedOp& op, RowRange rows, uint32_t) {

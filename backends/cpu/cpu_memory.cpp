@@ -29,7 +29,7 @@ struct Sizes {
     std::vector<uint64_t> slots, quantized, keys, values, angles;
     uint64_t scratch = 0, unpacked = 0, onednn = 0;  // of one worker
     uint64_t partials = 0, argmax = 0;
-    std::array<uint64_t, 7> experts{};  // in the order of ExpertRows
+    std::array<uint64_t, ExpertRows::kBuffers> experts{};  // in the order of ExpertRows::buffers()
     uint64_t n_threads = 1;
     bool overflow = false;
 
@@ -143,7 +143,7 @@ void plan_experts(const Program& program, const StepPlan& steps, const CompileOp
         const uint64_t rows = step->domain == RowDomain::tokens ? options.max_rows : options.max_output_rows,
                        gathered = sizes.take({rows, program.value(step->op.routes).width / 2});
         const uint32_t ffn = program.weight(step->op.down).columns, width = program.value(step->op.in).width;
-        const std::array<uint64_t, 7> own = {
+        const std::array<uint64_t, ExpertRows::kBuffers> own = {
             sizes.take({uint64_t{step->op.n_experts} + 1, sizeof(uint32_t)}),
             sizes.take({gathered, sizeof(uint32_t)}),
             sizes.take({gathered, step->dense_in ? width * sizeof(float) : quantized_row_bytes(width)}),
@@ -208,10 +208,6 @@ Status allocate_all(std::vector<AlignedBuffer>& buffers, const std::vector<uint6
     return {};
 }
 
-std::array<AlignedBuffer*, 7> buffers_of(ExpertRows& rows) {
-    return {&rows.begins, &rows.places, &rows.in, &rows.gate, &rows.up, &rows.hidden, &rows.down};
-}
-
 }  // namespace
 
 Result<MemoryPlan> CpuMemory::plan(const Program& program, const StepPlan& steps,
@@ -260,7 +256,7 @@ Result<CpuMemory> CpuMemory::allocate(const Program& program, const StepPlan& st
     TAKT_RETURN_IF_ERROR(allocate_into(memory.partials_, sizes.partials, "Scratch"));
     TAKT_RETURN_IF_ERROR(allocate_into(memory.argmax_parts_, sizes.argmax, "Scratch"));
     size_t part = 0;
-    for (AlignedBuffer* buffer : buffers_of(memory.experts_))
+    for (AlignedBuffer* buffer : memory.experts_.buffers())
         TAKT_RETURN_IF_ERROR(allocate_into(*buffer, sizes.experts[part++], "Rows of experts"));
     memory.floats_.resize(program.values.size());
     memory.quantized_.resize(program.values.size());
@@ -289,9 +285,7 @@ uint64_t CpuMemory::scratch_bytes() const {
     for (const AlignedBuffer& buffer : slots_) total += buffer.size_bytes();
     for (const AlignedBuffer& buffer : quantized_slots_) total += buffer.size_bytes();
     for (const RopeTable& table : rope_tables_) total += table.angles.size_bytes();
-    for (const AlignedBuffer* buffer : {&experts_.begins, &experts_.places, &experts_.in, &experts_.gate,
-                                        &experts_.up, &experts_.hidden, &experts_.down})
-        total += buffer->size_bytes();
+    for (const AlignedBuffer* buffer : experts_.buffers()) total += buffer->size_bytes();
     return total;
 }
 

@@ -1,6 +1,7 @@
 // Every buffer of one executable, allocated before the first run: value slots, pages, scratch of the workers.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -47,6 +48,14 @@ struct ExpertRows {
     AlignedBuffer in, gate, up, hidden;  // by gathered row; in and hidden also quantized
     AlignedBuffer down;
     size_t n_gathered = 0;
+
+    static constexpr size_t kBuffers = 7;
+    std::array<AlignedBuffer*, kBuffers> buffers() {
+        return {&begins, &places, &in, &gate, &up, &hidden, &down};
+    }
+    std::array<const AlignedBuffer*, kBuffers> buffers() const {
+        return {&begins, &places, &in, &gate, &up, &hidden, &down};
+    }
 };
 
 // What sizes depend on beside the program and the options.

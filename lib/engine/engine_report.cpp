@@ -16,7 +16,7 @@ namespace {
 void write_quantization(JsonWriter& json, const Program& program) {
     std::map<std::string_view, uint64_t> bytes;
     for (const WeightDecl& weight : program.weights)
-        bytes[dtype_info(weight.dtype).name] += row_bytes(weight.dtype, weight.columns) * weight.rows;
+        bytes[dtype_info(weight.dtype).name] += file_bytes(weight);
     json.key("quantization_bytes");
     json.begin_object();
     for (const auto& [name, n] : bytes) json.member(name, n);

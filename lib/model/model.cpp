@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "backend/load_meter.h"
 #include "base/clock.h"
 #include "model/families/families.h"
 
@@ -124,8 +125,7 @@ Result<std::shared_ptr<const ChatTemplate>> Model::chat_template() const {
 
 uint64_t Model::weight_bytes() const {
     uint64_t total = 0;
-    for (const WeightDecl& weight : program_->weights)
-        total += row_bytes(weight.dtype, weight.columns) * weight.rows;
+    for (const WeightDecl& weight : program_->weights) total += file_bytes(weight);
     return total;
 }
 

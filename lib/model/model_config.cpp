@@ -14,7 +14,6 @@ namespace {
 
 // Generous limits: far above any model, far below where a product of two could overflow 64 bits.
 constexpr uint64_t kMaxLayers = 4096;
-constexpr uint64_t kMaxWidth = 1u << 20;
 constexpr uint64_t kMaxHeads = 1u << 14;
 constexpr uint64_t kMaxContext = 1u << 30;
 constexpr uint64_t kMaxVocabulary = 1u << 24;

@@ -11,6 +11,9 @@
 
 namespace takt {
 
+// Of a row, a head's part of it, an expert: far above any model, far below where a product could overflow.
+inline constexpr uint32_t kMaxWidth = 1u << 20;
+
 struct LayerConfig {
     uint32_t n_heads = 0;
     uint32_t n_kv_heads = 0;  // 0: a layer without attention, in families that have such

@@ -40,12 +40,12 @@ struct Count {
         if (id.valid()) cost.weight_bytes += bytes_of(id);
     }
 
-    void operator()(const EmbedOp& op) {
-        cost.weight_bytes += bytes_of(op.table) / std::max(1u, program.weight(op.table).rows) * rows(op.out);
+    void read_rows(WeightId table, uint64_t n_rows) {
+        cost.weight_bytes += bytes_of(table) / std::max(1u, program.weight(table).rows) * n_rows;
     }
-    void operator()(const PositionEmbedOp& op) {
-        cost.weight_bytes += bytes_of(op.table) / std::max(1u, program.weight(op.table).rows) * rows(op.out);
-    }
+
+    void operator()(const EmbedOp& op) { read_rows(op.table, rows(op.out)); }
+    void operator()(const PositionEmbedOp& op) { read_rows(op.table, rows(op.out)); }
     void operator()(const RmsNormOp& op) { read(op.weight); }
     void operator()(const LayerNormOp& op) {
         read(op.weight);

@@ -81,6 +81,7 @@ TEST_CASE(
     "Logits of every supported family agree with an independent implementation within 2e-4, in any chunks") {
     for (const char* name : kTinyFamilies) check_golden(name);
     check_golden(kTinyLongRope);
+    check_golden(kTinyMxfp4);
     for (const char* name : kTinyReferenceFamilies) check_golden(name);
 }
 

@@ -35,10 +35,12 @@ constexpr const char* kTinyFamilies[] = {"llama",
                                          "granite-f16",
                                          "smollm3",
                                          "mistral3",
-                                         "gpt-oss",
+
                                          "gpt-oss-f32"};
 // LongRoPE's factors depend on the context that an engine is made for, so each sequence has its own here.
 constexpr const char* kTinyLongRope = "phi3-longrope";
+// Its experts are quantized, so that activations are too.
+constexpr const char* kTinyMxfp4 = "gpt-oss";
 // What the cpu backend doesn't run: recurrent state, and experts whose width is no multiple of 16.
 constexpr const char* kTinyReferenceFamilies[] = {
     "lfm2", "lfm2-f16", "lfm2moe", "qwen2moe", "qwen2moe-f16", "granitemoe", "granitemoe-shared"};

@@ -7,21 +7,14 @@ namespace takt {
 
 Result<Program> build_gpt_oss(const ModelConfig& config, const GgufFile& file) {
     Parts parts(config, file);
-    const uint32_t full = parts.builder().group("full", 0);
-    const uint32_t window =
-        config.window_tokens > 0 ? parts.builder().group("window", config.window_tokens) : full;
-    RopeOp rope = rope_shape(config, RopeStyle::neox);
-    if (config.rope_scaling.kind == RopeScaling::Kind::yarn)
-        stretch_by_yarn(config.rope_scaling, false, rope);
+    const RopeOp rope = rope_shape(config, RopeStyle::neox, {}, YarnBounds::between_pairs);
     ValueId x = parts.embed();
     for (uint32_t layer = 0; layer < config.n_layers; ++layer) {
         parts.enter_layer(layer);
+        const Qkv qkv = parts.qkv(parts.norm("attn_norm", x), Parts::Bias::required);
         const WeightId sinks = parts.vector("attn_sinks.weight", parts.layer().n_heads);
-        const ValueId attended =
-            parts.attend(parts.layer().windowed ? window : full,
-                         parts.rotate(parts.qkv(parts.norm("attn_norm", x), Parts::Bias::required), rope),
-                         attention_scale(config.key_dim), sinks);
-        x = parts.add("attn_residual", x, attended);
+        x = parts.add("attn_residual", x,
+                      parts.attend(parts.rotate(qkv, rope), attention_scale(config.key_dim), sinks));
         const ValueId normed = parts.norm("post_attention_norm", x);
         x = parts.add("ffn_residual", x, parts.experts(normed, softmax_routes(), Activation::swiglu_clamped));
     }

@@ -27,30 +27,27 @@ ValueId short_conv(Parts& p, ValueId in, uint32_t width, uint32_t n_taps, uint32
 
 Result<Program> build_lfm2(const ModelConfig& config, const GgufFile& file) {
     Parts parts(config, file);
-    ProgramBuilder& b = parts.builder();
     const uint32_t n_taps = parts.keys().required("shortconv.l_cache", {2, 1024});
     const uint32_t n_dense = parts.keys().optional("leading_dense_block_count", 0, {0, config.n_layers});
     RouteOp routes = softmax_routes();
     routes.scores = RouteScores::sigmoid;
-    const uint32_t group = b.group("full", 0), conv_group = b.recurrent_group("recurrent");
+    const uint32_t conv_group = parts.builder().recurrent_group("recurrent");
     const RopeOp rope = rope_shape(config, RopeStyle::neox);
     const std::string_view final_norm =
         parts.has("token_embd_norm.weight") ? "token_embd_norm" : "output_norm";
-    ValueId x = parts.embed();
-    for (uint32_t layer = 0; layer < config.n_layers; ++layer) {
-        parts.enter_layer(layer);
-        const auto mix = [&](Parts& p, ValueId in) {
-            if (p.layer().n_kv_heads == 0) return short_conv(p, in, config.embedding_dim, n_taps, conv_group);
-            return p.attend(group, p.rotate(p.head_norms(p.qkv(in)), rope), attention_scale(config.key_dim));
-        };
-        const auto ffn = [&](Parts& p, ValueId in) {
-            if (config.n_experts == 0 || layer < n_dense) return p.gated_ffn(in, Activation::silu);
-            routes.selection_bias = p.optional_vector("exp_probs_b.bias", config.n_experts);
-            return p.experts(in, routes, Activation::silu);
-        };
-        x = pre_norm_layer(parts, x, mix, ffn);
-    }
-    return std::move(parts).finish(x, 1, final_norm);
+    const auto mix = [&](ValueId in) {
+        if (parts.layer().n_kv_heads == 0)
+            return short_conv(parts, in, config.embedding_dim, n_taps, conv_group);
+        return parts.attend(parts.rotate(parts.head_norms(parts.qkv(in)), rope),
+                            attention_scale(config.key_dim));
+    };
+    const auto ffn = [&](ValueId in) {
+        if (config.n_experts == 0 || parts.layer_index() < n_dense)
+            return parts.gated_ffn(in, Activation::silu);
+        routes.selection_bias = parts.optional_vector("exp_probs_b.bias", config.n_experts);
+        return parts.experts(in, routes, Activation::silu);
+    };
+    return std::move(parts).finish(parts.pre_norm_layers(parts.embed(), mix, ffn), 1, final_norm);
 }
 
 }  // namespace takt

@@ -7,7 +7,6 @@ namespace takt {
 
 Result<Program> build_olmo2(const ModelConfig& config, const GgufFile& file) {
     Parts parts(config, file);
-    const uint32_t group = parts.builder().group("full", 0);
     const RopeOp rope = rope_shape(config, RopeStyle::neox);
     ValueId x = parts.embed();
     for (uint32_t layer = 0; layer < config.n_layers; ++layer) {
@@ -15,8 +14,7 @@ Result<Program> build_olmo2(const ModelConfig& config, const GgufFile& file) {
         Qkv qkv = parts.qkv(x);
         qkv.q = parts.norm("attn_q_norm", qkv.q);
         qkv.k = parts.norm("attn_k_norm", qkv.k);
-        const ValueId attended =
-            parts.attend(group, parts.rotate(qkv, rope), attention_scale(config.key_dim));
+        const ValueId attended = parts.attend(parts.rotate(qkv, rope), attention_scale(config.key_dim));
         x = parts.add("attn_residual", x, parts.norm("post_attention_norm", attended));
         x = parts.add("ffn_residual", x, parts.norm("post_ffw_norm", parts.gated_ffn(x, Activation::silu)));
     }

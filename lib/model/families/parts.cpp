@@ -15,7 +15,13 @@ constexpr size_t kMostDims = 4;
 }  // namespace
 
 Parts::Parts(const ModelConfig& config, const GgufFile& file)
-    : config_(config), file_(file), keys_(file, config.family), builder_(config.family, config.vocab_size) {}
+    : config_(config),
+      file_(file),
+      keys_(file, config.family),
+      builder_(config.family, config.vocab_size),
+      full_group_(builder_.group("full", 0)),
+      window_group_(config.window_tokens > 0 ? builder_.group("window", config.window_tokens) : full_group_) {
+}
 
 void Parts::enter_layer(uint32_t layer) {
     layer_ = layer;
@@ -148,20 +154,31 @@ Qkv Parts::rotate(const Qkv& in, const RopeOp& rope) {
     return {builder_.rope(name("q_rope"), in.q, rope), builder_.rope(name("k_rope"), in.k, rope), in.v};
 }
 
-StateId Parts::append(uint32_t group, ValueId keys, ValueId values, uint32_t n_kv_heads) {
-    const uint32_t heads = std::max(1u, n_kv_heads);
-    const StateId state = builder_.kv_state(name("kv"), group, n_kv_heads, builder_.width(keys) / heads,
-                                            builder_.width(values) / heads);
-    builder_.kv_append(keys, values, state);
-    return state;
-}
-
-ValueId Parts::attend(uint32_t group, const Qkv& in, float scale, WeightId sinks) {
-    const StateId state = append(group, in.k, in.v, layer().n_kv_heads);
+ValueId Parts::attend(const Qkv& in, float scale, WeightId sinks) {
+    const StateId state = builder_.kv_state(name("kv"), layer().windowed ? window_group_ : full_group_,
+                                            layer().n_kv_heads, config_.key_dim, config_.value_dim);
+    builder_.kv_append(in.k, in.v, state);
     const ValueId attended = builder_.attention(
         name("attention"),
         {in.q, state, {}, layer().n_heads, scale, config_.attention_soft_cap, sinks, false});
     return linear("attn_output", attended, config_.embedding_dim);
+}
+
+ValueId Parts::pre_norm_layers(ValueId x, LayerPart attention, LayerPart ffn) {
+    for (uint32_t layer = 0; layer < config_.n_layers; ++layer) {
+        enter_layer(layer);
+        x = add("attn_residual", x, attention(norm("attn_norm", x)));
+        x = add("ffn_residual", x, ffn(norm("ffn_norm", x)));
+    }
+    return x;
+}
+
+uint32_t Parts::required_original_context() {
+    if (config_.rope_scaling.original_context == 0) {
+        fail(StatusCode::model_invalid,
+             fmt::format("{} is missing.", keys_.key("rope.scaling.original_context_length")));
+    }
+    return config_.rope_scaling.original_context;
 }
 
 Result<Program> Parts::finish(ValueId last, float logit_scale, std::string_view final_norm) && {

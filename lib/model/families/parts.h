@@ -28,7 +28,10 @@ public:
     ProgramBuilder& builder() { return builder_; }
     Hyperparameters& keys() { return keys_; }  // what this family alone has
     void enter_layer(uint32_t layer);
+    uint32_t layer_index() const { return layer_; }
     const LayerConfig& layer() const { return config_.layers[layer_]; }
+    // The key that YaRN, LongRoPE and temperature count from; a mistake if the file doesn't have it.
+    uint32_t required_original_context();
     std::string name(std::string_view part) const { return prefix_ + std::string(part); }
     bool has(std::string_view tensor) const { return file_.find_tensor(name(tensor)) != nullptr; }
     void fail(StatusCode code, std::string message);
@@ -56,20 +59,25 @@ public:
     Qkv qkv(ValueId in, Bias bias = Bias::if_present);
     Qkv head_norms(const Qkv& in);  // attn_q_norm and attn_k_norm, a head wide
     Qkv rotate(const Qkv& in, const RopeOp& rope);
-    // Appends this layer's keys and values, attends, and projects back to the embedding's width.
-    ValueId attend(uint32_t group, const Qkv& in, float scale, WeightId sinks = {});
-    // The state of the current layer, with these keys and values appended.
-    StateId append(uint32_t group, ValueId keys, ValueId values, uint32_t n_kv_heads);
+    // Appends this layer's keys and values to the full group or the window's, attends, and projects back to
+    // the embedding's width.
+    ValueId attend(const Qkv& in, float scale, WeightId sinks = {});
 
     // ffn_gate and ffn_up, or the halves of a wide ffn_up; ffn_down.
     ValueId gated_ffn(ValueId in, Activation activation);
     // The experts of ffn_gate_inp; ffn_gate_exps and ffn_up_exps or the halves of ffn_gate_up_exps;
     // ffn_down_exps. Biases where the file has them. logits, out, n_used of `routes` are ignored.
     ValueId experts(ValueId in, const RouteOp& routes, Activation activation);
+    // The experts where the model has them, with the usual routes; else the dense part.
+    ValueId gated_ffn_or_experts(ValueId in, Activation activation);
     // The expert that every row uses: ffn_gate_shexp and so on.
     ValueId shared_expert(ValueId in, uint32_t ffn_dim, Activation activation);
     // The same times the sigmoid of ffn_gate_inp_shexp, one number a row.
     ValueId gated_shared_expert(ValueId in, uint32_t ffn_dim, Activation activation);
+
+    using LayerPart = FunctionRef<ValueId(ValueId normed)>;
+    // Every layer as norm, attention, residual, norm, feed-forward, residual.
+    ValueId pre_norm_layers(ValueId x, LayerPart attention, LayerPart ffn);
 
     // Final norm and head on the rows that need them; the head is the embedding where the file has none.
     Result<Program> finish(ValueId last, float logit_scale = 1, std::string_view norm = "output_norm") &&;
@@ -84,7 +92,7 @@ private:
     Hyperparameters keys_;
     ProgramBuilder builder_;
     std::string prefix_;
-    uint32_t layer_ = 0;
+    uint32_t layer_ = 0, full_group_ = 0, window_group_ = 0;
     Status status_;
 };
 
@@ -92,12 +100,10 @@ private:
 float attention_scale(uint32_t head_dim);
 // The usual routes: the softmax's highest, their weights divided by their sum.
 RouteOp softmax_routes(bool normalize = true);
+// Where YaRN's bounds lie: rounded to whole pairs, as most families have them, or between.
+enum class YarnBounds { whole_pairs, between_pairs };
 // Heads of config.key_dim rotated as the file's rope keys say.
-RopeOp rope_shape(const ModelConfig& config, RopeStyle style, WeightId factors = {});
-// Frequencies of the shape stretched as YaRN does it; whole: its bounds are rounded to whole pairs.
-void stretch_by_yarn(const RopeScaling& scaling, bool whole, RopeOp& rope);
-// The program of families whose layer is norm, attention, residual, norm, feed-forward, residual.
-using LayerPart = FunctionRef<ValueId(Parts& parts, ValueId normed)>;
-ValueId pre_norm_layer(Parts& parts, ValueId x, LayerPart attention, LayerPart ffn);
+RopeOp rope_shape(const ModelConfig& config, RopeStyle style, WeightId factors = {},
+                  YarnBounds bounds = YarnBounds::whole_pairs);
 
 }  // namespace takt

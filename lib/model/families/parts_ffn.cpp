@@ -1,4 +1,4 @@
-// Feed-forward parts: dense, mixtures of experts, and the layer most families repeat.
+// Feed-forward parts: dense, and mixtures of experts.
 #include <fmt/format.h>
 
 #include "model/families/parts.h"
@@ -57,6 +57,10 @@ ValueId Parts::experts(ValueId in, const RouteOp& routes, Activation activation)
     return builder_.expert_ffn(name("ffn_experts"), op);
 }
 
+ValueId Parts::gated_ffn_or_experts(ValueId in, Activation activation) {
+    return config_.n_experts > 0 ? experts(in, softmax_routes(), activation) : gated_ffn(in, activation);
+}
+
 ValueId Parts::shared_expert(ValueId in, uint32_t ffn_dim, Activation activation) {
     const ValueId gate = linear("ffn_gate_shexp", in, ffn_dim), up = linear("ffn_up_shexp", in, ffn_dim);
     return linear("ffn_down_shexp", builder_.gated_activation(name("ffn_gated_shexp"), gate, up, activation),
@@ -74,11 +78,6 @@ RouteOp softmax_routes(bool normalize) {
     routes.normalize = normalize;
     routes.factor = 1;
     return routes;
-}
-
-ValueId pre_norm_layer(Parts& parts, ValueId x, LayerPart attention, LayerPart ffn) {
-    x = parts.add("attn_residual", x, attention(parts, parts.norm("attn_norm", x)));
-    return parts.add("ffn_residual", x, ffn(parts, parts.norm("ffn_norm", x)));
 }
 
 }  // namespace takt

@@ -8,27 +8,18 @@ namespace takt {
 // The files' sliding window (2,047 of Phi-3-mini-4k's 4,096) is left out, as the usual engine does.
 Result<Program> build_phi3(const ModelConfig& config, const GgufFile& file) {
     Parts parts(config, file);
-    const uint32_t group = parts.builder().group("full", 0), n_pairs = config.rope_rotated_dim / 2;
+    const uint32_t n_pairs = config.rope_rotated_dim / 2;
     RopeOp rope =
         rope_shape(config, RopeStyle::neox, parts.optional_vector("rope_factors_short.weight", n_pairs));
     if (rope.factors.valid()) {
         rope.long_factors = parts.vector("rope_factors_long.weight", n_pairs);
-        rope.short_context = config.rope_scaling.original_context;
-        if (rope.short_context == 0) {
-            parts.fail(StatusCode::model_invalid,
-                       parts.keys().key("rope.scaling.original_context_length") + " is missing.");
-        }
+        rope.short_context = parts.required_original_context();
     }
-    ValueId x = parts.embed();
-    for (uint32_t layer = 0; layer < config.n_layers; ++layer) {
-        parts.enter_layer(layer);
-        const auto attention = [&](Parts& p, ValueId in) {
-            return p.attend(group, p.rotate(p.qkv(in), rope), attention_scale(config.key_dim));
-        };
-        x = pre_norm_layer(parts, x, attention,
-                           [](Parts& p, ValueId in) { return p.gated_ffn(in, Activation::silu); });
-    }
-    return std::move(parts).finish(x);
+    const auto attention = [&](ValueId in) {
+        return parts.attend(parts.rotate(parts.qkv(in), rope), attention_scale(config.key_dim));
+    };
+    const auto ffn = [&](ValueId in) { return parts.gated_ffn(in, Activation::silu); };
+    return std::move(parts).finish(parts.pre_norm_layers(parts.embed(), attention, ffn));
 }
 
 }  // namespace takt

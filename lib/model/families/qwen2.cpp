@@ -6,37 +6,30 @@
 namespace takt {
 namespace {
 
-Result<Program> build(const ModelConfig& config, LayerPart ffn, Parts& parts) {
-    const uint32_t group = parts.builder().group("full", 0);
+Result<Program> build(Parts& parts, const ModelConfig& config, Parts::LayerPart ffn) {
     const RopeOp rope = rope_shape(config, RopeStyle::neox);
-    ValueId x = parts.embed();
-    for (uint32_t layer = 0; layer < config.n_layers; ++layer) {
-        parts.enter_layer(layer);
-        const auto attention = [&](Parts& p, ValueId in) {
-            return p.attend(group, p.rotate(p.qkv(in, Parts::Bias::required), rope),
+    const auto attention = [&](ValueId in) {
+        return parts.attend(parts.rotate(parts.qkv(in, Parts::Bias::required), rope),
                             attention_scale(config.key_dim));
-        };
-        x = pre_norm_layer(parts, x, attention, ffn);
-    }
-    return std::move(parts).finish(x);
+    };
+    return std::move(parts).finish(parts.pre_norm_layers(parts.embed(), attention, ffn));
 }
 
 }  // namespace
 
 Result<Program> build_qwen2(const ModelConfig& config, const GgufFile& file) {
     Parts parts(config, file);
-    return build(config, [](Parts& p, ValueId in) { return p.gated_ffn(in, Activation::silu); }, parts);
+    return build(parts, config, [&](ValueId in) { return parts.gated_ffn(in, Activation::silu); });
 }
 
 Result<Program> build_qwen2moe(const ModelConfig& config, const GgufFile& file) {
     Parts parts(config, file);
     const uint32_t shared_ffn =
-        parts.keys().optional("expert_shared_feed_forward_length", config.ffn_dim, {1, 1u << 20});
-    const auto ffn = [&](Parts& p, ValueId in) {
-        const ValueId chosen = p.experts(in, softmax_routes(false), Activation::silu);
-        return p.add("ffn_out", chosen, p.gated_shared_expert(in, shared_ffn, Activation::silu));
-    };
-    return build(config, ffn, parts);
+        parts.keys().optional("expert_shared_feed_forward_length", config.ffn_dim, {1, kMaxWidth});
+    return build(parts, config, [&](ValueId in) {
+        const ValueId chosen = parts.experts(in, softmax_routes(false), Activation::silu);
+        return parts.add("ffn_out", chosen, parts.gated_shared_expert(in, shared_ffn, Activation::silu));
+    });
 }
 
 }  // namespace takt

@@ -6,21 +6,13 @@ namespace takt {
 
 Result<Program> build_qwen3(const ModelConfig& config, const GgufFile& file) {
     Parts parts(config, file);
-    const uint32_t group = parts.builder().group("full", 0);
     const RopeOp rope = rope_shape(config, RopeStyle::neox);
-    ValueId x = parts.embed();
-    for (uint32_t layer = 0; layer < config.n_layers; ++layer) {
-        parts.enter_layer(layer);
-        const auto attention = [&](Parts& p, ValueId in) {
-            return p.attend(group, p.rotate(p.head_norms(p.qkv(in)), rope), attention_scale(config.key_dim));
-        };
-        const auto ffn = [&](Parts& p, ValueId in) {
-            return config.n_experts > 0 ? p.experts(in, softmax_routes(), Activation::silu)
-                                        : p.gated_ffn(in, Activation::silu);
-        };
-        x = pre_norm_layer(parts, x, attention, ffn);
-    }
-    return std::move(parts).finish(x);
+    const auto attention = [&](ValueId in) {
+        return parts.attend(parts.rotate(parts.head_norms(parts.qkv(in)), rope),
+                            attention_scale(config.key_dim));
+    };
+    const auto ffn = [&](ValueId in) { return parts.gated_ffn_or_experts(in, Activation::silu); };
+    return std::move(parts).finish(parts.pre_norm_layers(parts.embed(), attention, ffn));
 }
 
 }  // namespace takt

@@ -7,31 +7,17 @@
 #include "model/families/parts.h"
 
 namespace takt {
-
-RopeOp rope_shape(const ModelConfig& config, RopeStyle style, WeightId factors) {
-    RopeOp rope;
-    rope.head_dim = config.key_dim;
-    rope.rotated_dim = config.rope_rotated_dim;
-    rope.style = style;
-    rope.base = config.rope_base;
-    rope.factors = factors;
-    const RopeScaling& scaling = config.rope_scaling;
-    if (scaling.kind == RopeScaling::Kind::linear) rope.frequency_scale = 1 / scaling.factor;
-    if (scaling.kind == RopeScaling::Kind::yarn) stretch_by_yarn(scaling, true, rope);
-    if (scaling.kind != RopeScaling::Kind::yarn && scaling.attention_factor > 0)
-        rope.magnitude = scaling.attention_factor;
-    return rope;
-}
+namespace {
 
 // Pairs that turn more than beta_fast times in the original context keep their frequency; those that turn
 // less than beta_slow times are divided by the factor.
-void stretch_by_yarn(const RopeScaling& scaling, bool whole, RopeOp& rope) {
+void stretch_by_yarn(const RopeScaling& scaling, YarnBounds bounds, RopeOp& rope) {
     const auto pair_that_turns = [&](double turns) {
         return rope.rotated_dim * std::log(scaling.original_context / (turns * 2 * std::numbers::pi)) /
                (2 * std::log(static_cast<double>(rope.base)));
     };
     double begin = pair_that_turns(scaling.beta_fast), end = pair_that_turns(scaling.beta_slow);
-    if (whole) {
+    if (bounds == YarnBounds::whole_pairs) {
         begin = std::floor(begin);
         end = std::ceil(end);
     }
@@ -43,6 +29,23 @@ void stretch_by_yarn(const RopeScaling& scaling, bool whole, RopeOp& rope) {
     const double grown = (log_factor + 1) / (scaling.log_multiplier * log_factor + 1);
     rope.magnitude =
         static_cast<float>(grown) * (scaling.attention_factor > 0 ? scaling.attention_factor : 1);
+}
+
+}  // namespace
+
+RopeOp rope_shape(const ModelConfig& config, RopeStyle style, WeightId factors, YarnBounds bounds) {
+    RopeOp rope;
+    rope.head_dim = config.key_dim;
+    rope.rotated_dim = config.rope_rotated_dim;
+    rope.style = style;
+    rope.base = config.rope_base;
+    rope.factors = factors;
+    const RopeScaling& scaling = config.rope_scaling;
+    if (scaling.kind == RopeScaling::Kind::linear) rope.frequency_scale = 1 / scaling.factor;
+    if (scaling.kind == RopeScaling::Kind::yarn) stretch_by_yarn(scaling, bounds, rope);
+    if (scaling.kind != RopeScaling::Kind::yarn && scaling.attention_factor > 0)
+        rope.magnitude = scaling.attention_factor;
+    return rope;
 }
 
 }  // namespace takt

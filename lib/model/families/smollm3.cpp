@@ -11,20 +11,14 @@ constexpr uint32_t kPlainEvery = 4;
 
 Result<Program> build_smollm3(const ModelConfig& config, const GgufFile& file) {
     Parts parts(config, file);
-    const uint32_t group = parts.builder().group("full", 0);
     const RopeOp rope = rope_shape(config, RopeStyle::interleaved);
-    ValueId x = parts.embed();
-    for (uint32_t layer = 0; layer < config.n_layers; ++layer) {
-        parts.enter_layer(layer);
-        const auto attention = [&](Parts& p, ValueId in) {
-            const Qkv qkv = p.qkv(in);
-            return p.attend(group, (layer + 1) % kPlainEvery == 0 ? qkv : p.rotate(qkv, rope),
-                            attention_scale(config.key_dim));
-        };
-        x = pre_norm_layer(parts, x, attention,
-                           [](Parts& p, ValueId in) { return p.gated_ffn(in, Activation::silu); });
-    }
-    return std::move(parts).finish(x);
+    const auto attention = [&](ValueId in) {
+        const Qkv qkv = parts.qkv(in);
+        const bool plain = (parts.layer_index() + 1) % kPlainEvery == 0;
+        return parts.attend(plain ? qkv : parts.rotate(qkv, rope), attention_scale(config.key_dim));
+    };
+    const auto ffn = [&](ValueId in) { return parts.gated_ffn(in, Activation::silu); };
+    return std::move(parts).finish(parts.pre_norm_layers(parts.embed(), attention, ffn));
 }
 
 }  // namespace takt
